@@ -47,7 +47,7 @@ SECTION_IDS = {
     1: "BUILD_ID", 2: "PIECES", 3: "FUNCTIONS", 4: "ORIGINS", 5: "EDGES", 6: "ROWS", 7: "SCOPES", 8: "NAMES",
     9: "FILES", 10: "GROUPS", 11: "MEMBERS", 12: "ALIASES", 13: "SECTIONS", 34: "SEGMENTS", 35: "UNWIND", 14: "NAME_INDEX", 15: "RECORD",
     16: "CALLS", 17: "BLOCKS", 18: "LOCATIONS", 19: "TAILS", 20: "STARTS", 21: "VTABLES", 22: "SLOTS",
-    30: "BLOCK_STARTS", 32: "BLOCK_RANGES", 33: "LOCATED", 36: "OVERRIDERS", 37: "GUESSES", 38: "IMPORTS"}
+    30: "BLOCK_STARTS", 32: "BLOCK_RANGES", 33: "LOCATED", 36: "OVERRIDERS", 37: "GUESSES", 38: "IMPORTS", 39: "DATA"}
 REQUIRED = (*range(2, 10), 20)
 MOST_SEGMENTS = 65536
 COLUMNS = {
@@ -65,6 +65,7 @@ COLUMNS = {
     "OVERRIDERS": "slot function doubtful",
     "GUESSES": "address callee",
     "IMPORTS": "address name",
+    "DATA": "address size name file line",
     "BLOCK_RANGES": "first entry next shared id flags",
     "LOCATED": "function kind place unit"}
 HOW = ("live_range", "stmt_sequence", "relocation", "symbol", "line_sequence", "call_site", "symbol_only")
@@ -486,6 +487,14 @@ class Check:
             need(before < call.address, f"import {i} is not after the one before it")
             need(0 <= call.name < names, f"import {i}: name")
             before = call.address
+
+    def check_data(self):
+        before, names, files = -1, len(self.names), len(self.files)
+        for i, variable in enumerate(self.file.table("DATA")):
+            need(before < variable.address, f"variable {i} is not after the one before it")
+            need(0 <= variable.size and 0 <= variable.name < names, f"variable {i}: size or name")
+            need(0 <= variable.file <= files and 0 <= variable.line < 1 << 32, f"variable {i}: file or line")
+            before = variable.address
 
     def check_locations(self):
         locations.Locations(self.file)

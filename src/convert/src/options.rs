@@ -45,6 +45,9 @@ pub struct Options {
     pub member: Option<usize>,
     /// Prefixes of paths in the debug information, with where they are on this machine.
     pub map_prefix: Vec<(PathBuf, PathBuf)>,
+    /// Leave out the folder in which the compiler ran (`DW_AT_comp_dir`) where a path does not have it itself, as llvm-symbolizer's
+    /// `--relativenames` does.
+    pub relative_paths: bool,
     /// Prefixes of stored paths, with their replacements.
     pub remap_path: Vec<(String, String)>,
     /// Keep columns.
@@ -56,6 +59,8 @@ pub struct Options {
     /// Keep the names to which calls of other modules' functions were linked, for whole stacks over many modules. Not
     /// together with `readable_names`, which several functions may share.
     pub imports: bool,
+    /// Keep global variables (ELF only). Not together with `readable_names`.
+    pub data: bool,
     /// Write the index for `find`.
     pub name_index: bool,
     /// Give the index readable names.

@@ -87,7 +87,13 @@ pub(crate) fn load<'a, 'f>(
     let mut merging = Merging::new(options.remapped_paths(), Sizes::of(&image, package), files);
     // Classes serve only to tell folded methods apart.
     let classes = image.linker != Linker::NeverFolds;
-    let read_options = ReadOptions { columns: options.columns, locations: options.locations, classes };
+    let read_options = ReadOptions {
+        columns: options.columns,
+        locations: options.locations,
+        data: options.data && !options.readable_names,
+        relative_paths: options.relative_paths,
+        classes,
+    };
     let advance = |bytes| progress.advance(bytes);
     // Neither needs the other: one thread sorts the symbols while the others read units.
     let (counted, (symbols, mut diagnostics)) = rayon::join(
@@ -125,6 +131,9 @@ pub(crate) fn load<'a, 'f>(
     let chosen = (linker, options.naming);
     let placed = place::place(&image, chosen, &machine, names, recovered, symbols, &mut diagnostics);
     let mut placed = placed.with_units(units, blocks, unwind);
+    if options.data && !options.readable_names {
+        placed = placed.with_variables(&image, &records);
+    }
     match (options.imports, options.readable_names) {
         (false, _) => {}
         (true, false) => placed = placed.with_imports(&machine, &mut diagnostics),

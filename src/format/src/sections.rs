@@ -86,6 +86,8 @@ sections! {
     GUESSES = 37;
     /// Calls of functions of other modules.
     IMPORTS = 38;
+    /// Global variables.
+    DATA = 39;
 }
 
 impl SectionId {
@@ -108,6 +110,7 @@ impl SectionId {
             Self::OVERRIDERS => &["slot", "function", "doubtful"],
             Self::GUESSES => &["address", "callee"],
             Self::IMPORTS => &["address", "name"],
+            Self::DATA => &["address", "size", "name", "file", "line"],
             Self::LOCATED => &["function", "kind", "place", "unit"],
             _ => &[],
         }
@@ -133,6 +136,7 @@ impl SectionId {
             Self::OVERRIDERS => overriders::COLUMNS,
             Self::GUESSES => guesses::COLUMNS,
             Self::IMPORTS => imports::COLUMNS,
+            Self::DATA => data::COLUMNS,
             Self::LOCATED => located::COLUMNS,
             _ => 0,
         }
@@ -372,6 +376,22 @@ pub mod imports {
     pub const NAME: usize = 1;
     /// Number of columns.
     pub const COLUMNS: u8 = 2;
+}
+
+/// Columns of DATA.
+pub mod data {
+    /// Address minus image_base.
+    pub const ADDRESS: usize = 0;
+    /// Bytes; 0: unknown.
+    pub const SIZE: usize = 1;
+    /// Name.
+    pub const NAME: usize = 2;
+    /// 0: unknown; else 1 + file.
+    pub const FILE: usize = 3;
+    /// Line of the declaration; 0: unknown.
+    pub const LINE: usize = 4;
+    /// Number of columns.
+    pub const COLUMNS: u8 = 5;
 }
 
 /// Limits of SEGMENTS.

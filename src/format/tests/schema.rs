@@ -7,8 +7,8 @@ use foldsym_format::features;
 use foldsym_format::header::{self, entry_field, field, flags};
 use foldsym_format::records::{file_code, line_code, locations, rows, scopes, unwind};
 use foldsym_format::sections::{
-    aliases, block_ranges, calls, edges, functions, groups, guesses, imports, located, members, origins,
-    overriders, pieces, segments, slots, tails, vtables,
+    aliases, block_ranges, calls, data, edges, functions, groups, guesses, imports, located, members,
+    origins, overriders, pieces, segments, slots, tails, vtables,
 };
 use foldsym_format::{Reason, SectionId, starts, table};
 
@@ -318,6 +318,11 @@ fn column(section: &str, name: &str) -> usize {
         ("GUESSES", "callee") => guesses::CALLEE,
         ("IMPORTS", "address") => imports::ADDRESS,
         ("IMPORTS", "name") => imports::NAME,
+        ("DATA", "address") => data::ADDRESS,
+        ("DATA", "size") => data::SIZE,
+        ("DATA", "name") => data::NAME,
+        ("DATA", "file") => data::FILE,
+        ("DATA", "line") => data::LINE,
         ("LOCATED", "function") => located::FUNCTION,
         ("LOCATED", "kind") => located::KIND,
         ("LOCATED", "place") => located::PLACE,

@@ -72,6 +72,7 @@ mod stack;
 #[cfg(feature = "alloc")]
 mod symbolize;
 mod texts;
+mod variables;
 mod verify;
 mod verify_keys;
 
@@ -88,3 +89,4 @@ pub use stack::{MAX_FRAME_STEPS, MAX_NAMED, Resolved, StackAddr};
 #[cfg(feature = "alloc")]
 pub use symbolize::TextFrame;
 pub use texts::Texts;
+pub use variables::Variable;

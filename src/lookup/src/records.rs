@@ -12,6 +12,7 @@ pub use crate::program::{ProgramSection, ProgramSections, Segment, Segments};
 pub use crate::row::{FileCode, Row};
 pub use crate::rows::{RowIter, Rows};
 pub use crate::scopes::{Scope, Scopes};
+pub use crate::variables::Variables;
 
 use foldsym_format::sections::{calls, slots, vtables};
 use foldsym_format::{DirectoryEntry, SectionId, What};
@@ -241,6 +242,15 @@ impl<'f, 'd> Records<'f, 'd> {
     /// A section that breaks the format.
     pub fn imports(self) -> Result<Imports<'d>, Error> {
         Imports::open(self.file)
+    }
+
+    /// The global variables: those of a file that was converted with `--data`. [`SymbolFile::variable_at`] finds the one at an address.
+    /// Takes constant time.
+    ///
+    /// # Errors
+    /// A section that breaks the format.
+    pub fn variables(self) -> Result<Variables<'d>, Error> {
+        Variables::open(self.file)
     }
 
     /// The calls whose callees are known, by address, then caller. [`SymbolFile::resolve_stack`] resolves stacks by them.

@@ -23,6 +23,7 @@ use crate::imports::Imports;
 use crate::program::{ProgramSections, Segments};
 use crate::repeated::repeated;
 use crate::row::FileCode;
+use crate::variables::Variables;
 
 /// The deepest inline tree, and the function itself.
 const PATH: usize = foldsym_format::header::MAX_DEPTH as usize + 1;
@@ -85,6 +86,7 @@ impl SymbolFile<'_> {
         self.verify_vtables()?;
         Guesses::open(self)?.verify()?;
         Imports::open(self)?.verify()?;
+        Variables::open(self)?.verify()?;
         if let Some(locations) = self.locations()? {
             locations.verify(self.functions.len(), &mut || work.spend(SectionId::LOCATIONS))?;
         }

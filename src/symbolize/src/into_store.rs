@@ -312,7 +312,7 @@ fn has(file: &SymbolFile<'_>, section: SectionId) -> bool {
     file.records().section_bytes(section).is_some()
 }
 
-const OPTIONS: [ExtraOption; 6] = [
+const OPTIONS: [ExtraOption; 7] = [
     ExtraOption {
         name: "columns",
         words: "columns",
@@ -347,6 +347,13 @@ const OPTIONS: [ExtraOption; 6] = [
         is_on: |options| options.imports && !options.readable_names,
         set: |options| options.imports = true,
         is_in: |file| has(file, SectionId::IMPORTS),
+    },
+    ExtraOption {
+        name: "data",
+        words: "variables",
+        is_on: |options| options.data && !options.readable_names,
+        set: |options| options.data = true,
+        is_in: |file| has(file, SectionId::DATA),
     },
     // Readable names can be made of linkage names at any time, but not the other way round.
     ExtraOption {

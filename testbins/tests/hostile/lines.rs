@@ -259,3 +259,29 @@ fn a_sequence_that_goes_on_behind_a_folded_function_is_its_own() {
         assert_eq!(kept.count(Kind::AmbiguousSequence), u64::from(line == 0), "{behind:?}");
     }
 }
+
+/// A line program of version 5 with a segment selector of this size, and one file twice: rows begin with file 1.
+fn with_selector(size: u8, opcodes: &[u8]) -> Vec<u8> {
+    let mut tables = vec![1, 1, 1, 0xfb, 14, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1];
+    // A folder and the files: their format is DW_LNCT_path as DW_FORM_string.
+    tables.extend(b"\x01\x01\x08\x01/made\0\x01\x01\x08\x02unit.c\0unit.c\0");
+    let header = [&5_u16.to_le_bytes()[..], &[8, size], &(tables.len() as u32).to_le_bytes()].concat();
+    let body = [&header[..], &tables, opcodes].concat();
+    [&(body.len() as u32).to_le_bytes()[..], &body].concat()
+}
+
+/// No opcode has a segment, so readers ignore the size (llvm-symbolizer 22 does).
+#[test]
+fn a_line_program_with_segment_selectors_is_read() {
+    for sizes in [[0, 0], [4, 0], [0, 4], [1, 8]] {
+        let mut info = Info::new(5, &[]);
+        info.function("f", CODE, 0x20);
+        let mut sections = info.sections();
+        let other = with_selector(sizes[1], &sequence(&[(CODE + 0x100, 6)], CODE + 0x110));
+        let own = with_selector(sizes[0], &sequence(&[(CODE, 5)], CODE + 0x20));
+        sections.push((".debug_line", [own, other].concat()));
+        let kept = Bench::new().kept(&elf(&sections, &[]));
+        assert_eq!(kept.frame(CODE), ("f".to_owned(), "/made/unit.c".to_owned(), 5), "{sizes:?}");
+        assert_eq!(kept.count(Kind::BadLineProgram), 0);
+    }
+}

@@ -22,6 +22,7 @@ mod repeated;
 mod rewritten;
 mod shared_lines;
 mod shared_texts;
+mod strays;
 mod symbols;
 mod tails;
 mod whole_sections;

@@ -1,14 +1,14 @@
 //! Units that share a line program: the program is decoded once, and each unit has its own rows.
 
-use foldsym_convert::report::{Cap, Kind};
+use foldsym_convert::report::{Cap, DebugInfo, Kind};
 use foldsym_lookup::Reason;
-use gimli::{DW_AT_high_pc, DW_AT_low_pc};
+use gimli::{DW_AT_high_pc, DW_AT_low_pc, DW_AT_name, DW_TAG_subprogram};
 
 use crate::build::{CODE, Info, Value, elf, elf_with, line_program, sequence};
 use crate::certainty::{GNU, UNIQUE, answer, comment, likely, whole};
 use crate::folds::members;
 use crate::harness::{Bench, Kept};
-use Value::{Address, Number};
+use Value::{Address, Number, Offset, Text};
 
 /// Bytes of the code of each unit, which has two functions of half of them.
 const OF_UNIT: u64 = 0x20;
@@ -100,6 +100,49 @@ fn a_folded_function_has_the_lines_of_its_own_unit() {
             unit(b2, 0x10, &[("_Z2b1v", 0, 0x10), ("_Z2b2v", b2, 0x10)]),
         ];
     }
+}
+
+/// As before, in an order that would give each function the lines of the other: `DW_AT_LLVM_stmt_sequence` says which is whose.
+#[test]
+fn a_named_sequence_is_of_the_unit_that_names_it() {
+    let (a1, a2, b2) = (CODE, CODE + 0x10, CODE + 0x20);
+    let sequences =
+        [(a1, 5), (a2, 20), (a2, 6), (b2, 21)].map(|(start, line)| sequence(&[(start, line)], start + 0x10));
+    let offset = |index: usize| {
+        (line_program(&[]).len() + sequences[..index].iter().map(Vec::len).sum::<usize>()) as u64
+    };
+    let unit = |start, len, functions: [(&str, u64, u64); 2]| {
+        let mut info = Info::new(4, &[(DW_AT_low_pc, Address(start)), (DW_AT_high_pc, Number(len))]);
+        for (name, start, own) in functions {
+            let code = [(DW_AT_low_pc, Address(start)), (DW_AT_high_pc, Number(0x10))];
+            let own = (gimli::DwAt(0x3e0c), Offset(own));
+            info.open(DW_TAG_subprogram, &[(DW_AT_name, Text(name)), code[0], code[1], own]).close();
+        }
+        info
+    };
+    let mut units = [
+        unit(a1, 0x20, [("_Z2a1v", a1, offset(0)), ("_Z2a2v", a2, offset(2))]),
+        unit(b2, 0x10, [("_Z2b1v", 0, offset(1)), ("_Z2b2v", b2, offset(3))]),
+    ];
+    let symbols = [("_Z2a1v", a1, 0x10), ("_Z2a2v", a2, 0x10), ("_Z2b1v", a2, 0x10), ("_Z2b2v", b2, 0x10)];
+    let kept = program(&mut units, &sequences.concat(), &symbols);
+    let lines: Vec<(String, u32)> =
+        members(&kept, a2).into_iter().map(|(name, _, line)| (name, line)).collect();
+    assert_eq!(lines, [("_Z2a2v".to_owned(), 6), ("_Z2b1v".to_owned(), 20)]);
+}
+
+/// The rows of a shared program are divided by the ranges in the roots. A unit whose root has none gets no rows, which is said.
+#[test]
+fn a_unit_without_a_range_has_no_lines_and_that_is_a_loss() {
+    let own = CODE + 0x40;
+    let mut units = [unit(CODE, 0x20, &[("first", CODE, 0x20)]), unit(0, 0, &[("second", own, 0x20)])];
+    let opcodes = [sequence(&[(CODE, 5)], CODE + 0x20), sequence(&[(own, 6)], own + 0x20)].concat();
+    let kept = program(&mut units, &opcodes, &[]);
+    assert_eq!(kept.frame(CODE).2, 5);
+    let (name, _, line) = kept.frame(own);
+    assert_eq!((&*name, line), ("second", 0));
+    assert_eq!(kept.count(Kind::BadLineProgram), 1);
+    assert_eq!(kept.report.debug_info(), DebugInfo::Partial);
 }
 
 /// Type units name the line program of their unit for the files of their types, and need none of its rows.

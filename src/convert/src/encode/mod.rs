@@ -33,6 +33,7 @@ mod starts;
 mod tables;
 mod unwind;
 mod usage;
+mod variables;
 
 use crate::model::{Block, EncodeStats, Keys, LeftOut, Piece, Program};
 use crate::util::pages::{NAME_WINDOWS, ReadWindows};
@@ -104,6 +105,8 @@ pub fn body(
     sections.extend(index?);
     let (imports, imports_outside) = imports::section(program, &plan, image_base);
     sections.extend(imports);
+    let (variables, variables_outside) = variables::section(program, &plan, image_base);
+    sections.extend(variables);
     sections.extend(basic_blocks::sections(&program.blocks, image_base));
     sections.extend(program.unwind.as_ref().map(|rows| unwind::section(rows, image_base)).transpose()?);
     sections.push(Section::new(SectionId::BUILD_ID, image.build_id.clone()));
@@ -143,7 +146,7 @@ pub fn body(
         files: plan.files.order.len() as u64,
         rows_read: usage.rows,
         scopes_read: usage.scopes,
-        left_out: LeftOut { tables_outside: imports_outside, ..code.stats.left_out },
+        left_out: LeftOut { tables_outside: imports_outside + variables_outside, ..code.stats.left_out },
         ..code.stats
     };
     Ok(Body { header, sections, stats, outline })

@@ -106,6 +106,10 @@ impl Plan {
         // Symbols, aliases and imports have no origin, but the tables refer to their names as well.
         extra_names(program, outline).for_each(|(_, name)| names.set(name.number()));
         program.imports.iter().for_each(|(_, name)| names.set(name.number()));
+        for variable in &program.variables {
+            names.set(variable.name.number());
+            variable.file.iter().for_each(|file| usage.files.set(file.number()));
+        }
 
         let (names, files) = rayon::join(
             || Strings::of(program.names.len(), &names, |id| &program.names[id as usize]),

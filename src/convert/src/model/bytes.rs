@@ -30,7 +30,9 @@ impl Unit<'_> {
             self.records.callees.bytes(),
             self.records.erased.bytes(),
             size_of_val(&self.records.codeless[..]),
+            size_of_val(&self.records.variables[..]),
             size_of_val(&self.traces.bare[..]),
+            size_of_val(&self.traces.strays[..]),
             size_of_val(&self.traces.unclaimed[..]),
             size_of_val(&self.records.class_places.tables[..]),
             size_of_val(&self.records.class_places.dynamic[..]),
@@ -63,6 +65,7 @@ impl UnitRecords<'_> {
         fit(self.callees.own_mut());
         fit(self.erased.own_mut());
         fit(&mut self.codeless);
+        fit(&mut self.variables);
     }
 }
 

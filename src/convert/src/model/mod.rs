@@ -43,14 +43,15 @@ pub(crate) use locations::{
     UnitLocations,
 };
 pub(crate) use name::UnitName;
+pub(crate) use program::Variable;
 pub use program::{
     Edge, Function, Group, InlineCounts, Member, Origin, Owner, Piece, Program, Rows, Source, UnitMap,
 };
 pub(crate) use range::AddressRange;
 pub use stats::{EncodeStats, LeftOut, ObjectCounts};
 pub(crate) use unit::{
-    BareLines, LocalTables, LostScope, OffsetRange, Together, Unit, UnitEdge, UnitErased, UnitHead,
-    UnitOrigin, UnitPiece, UnitRecords, UnitTraces,
+    BareLines, LocalTables, LostScope, OffsetRange, Stray, Together, Unit, UnitEdge, UnitErased, UnitHead,
+    UnitOrigin, UnitPiece, UnitRecords, UnitTraces, UnitVariable,
 };
 pub use unit::{Lost, Row, RowRange, Scope, UnitCode, UnitFunction};
 pub use unwind::{UnwindCfa, UnwindRow, UnwindRows, UnwindRule};

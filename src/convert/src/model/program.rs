@@ -124,6 +124,18 @@ pub struct Group {
     pub members: Vec<Member>,
 }
 
+/// A global variable.
+#[derive(Clone, Copy, Debug)]
+pub struct Variable {
+    pub start: ImageAddr,
+    /// Bytes; 0 if unknown.
+    pub size: u64,
+    pub name: NameId,
+    pub file: Option<FileId>,
+    /// Line of its declaration; 0 if unknown.
+    pub line: u32,
+}
+
 /// The whole program, decided: what `encode` writes.
 #[derive(Default)]
 pub struct Program<'f> {
@@ -147,6 +159,8 @@ pub struct Program<'f> {
     /// Calls of functions of other modules: the return address, and the name that the call was linked to. Empty unless the options ask
     /// for them (`--imports`).
     pub imports: Vec<(ImageAddr, NameId)>,
+    /// Global variables, by address; no two begin at one. Empty unless the options ask for them (`--data`).
+    pub variables: Vec<Variable>,
     pub inlines: InlineCounts,
 }
 

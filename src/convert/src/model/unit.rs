@@ -270,9 +270,29 @@ impl UnitCode<'_> {
     }
 }
 
+/// Inlined code that is in no range of its function. BOLT moves a part of a function, and before DWARF 5 it may leave the part out of
+/// the function's ranges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stray {
+    /// The DIE of the function.
+    pub die: DieOffset,
+    pub start: ImageAddr,
+    pub len: u32,
+    pub rows: RowRange,
+}
+
+/// A variable at a fixed address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct UnitVariable {
+    pub address: ImageAddr,
+    /// Its name and the place of its declaration.
+    pub origin: LocalOrigin,
+}
+
 /// The traces of folded functions that a linker leaves. Not needed after `place`.
 #[derive(Default)]
 pub(crate) struct UnitTraces {
+    pub strays: Vec<Stray>,
     pub bare: Vec<BareLines>,
     /// Sequences of the line table that no function of the unit claims, where it has functions that were
     /// erased, or that begin with one of its functions; by start, then in the order of the line program.
@@ -294,6 +314,8 @@ pub(crate) struct UnitRecords<'f> {
     /// Functions that are described and have no code: the compiler put others of the same code in their places
     /// (gcc's ipa-icf), or describes their code in another unit (LTO).
     pub codeless: Vec<Codeless>,
+    /// Only if the options ask for variables.
+    pub variables: Vec<UnitVariable>,
     /// The classes that a second reading of the unit reads.
     pub class_places: ClassPlaces,
     /// The classes, if they were read together with the unit; `class_places` is empty then.
@@ -304,7 +326,8 @@ impl Unit<'_> {
     /// The same unit with the same names in memory that lives otherwise: `keep` moves them.
     pub(crate) fn with_names<'n>(self, keep: impl Fn(&[UnitName<'_>]) -> Vec<UnitName<'n>>) -> Unit<'n> {
         let LocalTables { names, strings, brings, files, origins, edges } = self.tables;
-        let UnitRecords { calls, listed, callees, erased, codeless, class_places, described } = self.records;
+        let UnitRecords { calls, listed, callees, erased, codeless, variables, class_places, described } =
+            self.records;
         // Only `merge`, which runs later, moves lists to the scratch file: all elements are in memory here.
         let (calls, callees, erased) =
             (calls.into_own().into(), callees.into_own().into(), erased.into_own().into());
@@ -327,7 +350,16 @@ impl Unit<'_> {
             tables: LocalTables { names, strings, brings, files, origins, edges },
             code: self.code,
             traces: self.traces,
-            records: UnitRecords { calls, listed, callees, erased, codeless, class_places, described },
+            records: UnitRecords {
+                calls,
+                listed,
+                callees,
+                erased,
+                codeless,
+                variables,
+                class_places,
+                described,
+            },
         }
     }
 }

@@ -341,6 +341,9 @@ pub(crate) struct Image<'f> {
     pub own_symbols: Vec<(u64, &'f [u8])>,
     /// Where data and code begin in executable sections, in table order.
     pub code_marks: Vec<CodeMark>,
+    /// The bytes of the ELF files that this is made of, the one with the debug information first: [`variables`](super::variables) reads
+    /// their tables again. Empty for other formats.
+    pub elf_files: Vec<&'f [u8]>,
     /// Names of `STT_FILE` symbols.
     pub symbol_files: Vec<&'f [u8]>,
     pub linker: Linker,

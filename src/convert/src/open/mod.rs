@@ -29,6 +29,7 @@ mod tests;
 pub use archive::{Part, parts};
 pub use compressed::is_compressed;
 pub use elf::{Holdings, holdings};
+pub(crate) use elf::{VariableSymbol, variables};
 pub use error::OpenError;
 pub use files::Files;
 pub use frames::{FrameBytes, frame_sections};

@@ -318,6 +318,11 @@ pub(super) fn join<'f>(image: &mut Image<'f>, mut debug: Image<'f>) {
     if image.block_maps.is_empty() {
         image.block_maps = std::mem::take(&mut debug.block_maps);
     }
+    // Relocatable files have addresses of their own, and those of the debug file count.
+    if image.kind == ImageKind::Relocatable {
+        image.elf_files.clear();
+    }
+    image.elf_files.splice(0..0, std::mem::take(&mut debug.elf_files));
     join_symbols(image, debug);
 }
 

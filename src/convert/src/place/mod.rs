@@ -24,11 +24,13 @@ pub(crate) mod pieces;
 mod placing;
 mod primary;
 mod shared_range;
+mod strays;
 mod subprograms;
 mod surplus;
 mod symbol_ranges;
 mod thunks;
 mod unnamed_functions;
+mod variables;
 
 use foldsym_format::names::MAX_NAME;
 

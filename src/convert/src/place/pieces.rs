@@ -1,6 +1,7 @@
 //! Cuts claims that overlap into disjoint pieces and numbers the functions that remain.
 //!
-//! The kinds of ranges in rising order of trust: bare lines, labels, function symbols, subprograms. The more trusted
+//! The kinds of ranges in rising order of trust: bare lines, labels, function symbols, inlined code outside of its function's
+//! ranges, subprograms. The more trusted
 //! range wins. Among equals the inner one wins: the range that starts later, or ends earlier.
 
 use thin_vec::ThinVec;
@@ -12,6 +13,7 @@ use crate::model::{
 use crate::place::claim::{Claim, Claims, rows_from};
 use crate::place::limits::MAX_MEMBERS;
 use crate::place::placing::Placing;
+use crate::place::strays::{self, StrayClaim};
 use crate::util::fit::fit;
 use crate::util::paint::{PaintRange, Painter, Segment};
 
@@ -34,6 +36,7 @@ enum Node {
     Bare(usize),
     Label(usize),
     Symbol(usize),
+    Stray(usize),
     Die(usize),
 }
 
@@ -41,11 +44,12 @@ struct Nodes {
     bare: usize,
     labels: usize,
     symbols: usize,
+    strays: usize,
 }
 
 impl Nodes {
     fn get(&self, node: u32) -> Node {
-        // The lists follow each other as in [`cut`]: bare lines, labels, symbols, subprograms. Node 0 is code that no range
+        // The lists follow each other as in [`cut`]: bare lines, labels, symbols, strays, subprograms. Node 0 is code that no range
         // covers.
         let mut at = node as usize;
         if at == 0 {
@@ -56,6 +60,7 @@ impl Nodes {
             (self.bare, Node::Bare as fn(usize) -> Node),
             (self.labels, Node::Label),
             (self.symbols, Node::Symbol),
+            (self.strays, Node::Stray),
         ] {
             if at < len {
                 return make(at);
@@ -90,15 +95,19 @@ pub(crate) fn cut(
     for list in [&mut claims.labels, &mut claims.symbols, &mut claims.dies] {
         list.sort_by_key(|c| (c.start, std::cmp::Reverse(c.end)));
     }
+    let strays = strays::claims(placing, &mut claims);
     let mut ranges = Vec::new();
     let mut add = |start: ImageAddr, end: ImageAddr| {
         ranges.push(PaintRange { start: start.0, node: ranges.len() as u32 + 1, end: end.0 });
     };
     bare.iter().for_each(|b| add(b.start, b.end));
-    for list in [&claims.labels, &claims.symbols, &claims.dies] {
+    for list in [&claims.labels, &claims.symbols] {
         list.iter().for_each(|c| add(c.start, c.end));
     }
-    let nodes = Nodes { bare: bare.len(), labels: claims.labels.len(), symbols: claims.symbols.len() };
+    strays.iter().for_each(|stray| add(stray.claim.start, stray.claim.end));
+    claims.dies.iter().for_each(|c| add(c.start, c.end));
+    let (labels, symbols) = (claims.labels.len(), claims.symbols.len());
+    let nodes = Nodes { bare: bare.len(), labels, symbols, strays: strays.len() };
     let mut segments = Vec::new();
     Painter::default().paint(&mut ranges, &mut segments);
     drop(ranges);
@@ -108,6 +117,7 @@ pub(crate) fn cut(
         pieces: Vec::with_capacity(owned + bare.len().min(owned / 8)),
         nodes,
         bare,
+        strays,
         sweep: Sweep::default(),
         groups: Vec::new(),
         numbered: 0,
@@ -233,6 +243,7 @@ struct Cutter {
     nodes: Nodes,
     /// Sorted by start.
     bare: Vec<Bare>,
+    strays: Vec<StrayClaim>,
     sweep: Sweep,
     claims: Claims,
     pieces: Vec<Piece>,
@@ -280,6 +291,7 @@ impl Cutter {
             Node::Bare(index) => self.bare_piece(placing, index, start, end),
             Node::Label(index) => self.symbol_pieces(start, end, |c| &mut c.labels[index]),
             Node::Symbol(index) => self.symbol_pieces(start, end, |c| &mut c.symbols[index]),
+            Node::Stray(index) => self.stray_piece(index, start, end),
             Node::Die(index) => {
                 let claim = &mut self.claims.dies[index];
                 let skip = (start - claim.start) as u32;
@@ -323,6 +335,22 @@ impl Cutter {
             at = stop;
         }
         pick(&mut self.claims).members = members;
+    }
+
+    /// Inlined code outside of its function's ranges.
+    fn stray_piece(&mut self, index: usize, start: ImageAddr, end: ImageAddr) {
+        let StrayClaim { claim, origin } = &mut self.strays[index];
+        let (skip, of_symbol) = ((start - claim.start) as u32, (start - *origin) as u32);
+        let members = std::mem::take(&mut claim.members);
+        // The rows count from the start of the claim, and the function's name is that of the symbol around it.
+        match &members[..] {
+            [Member { rows: Some(rows), .. }] => {
+                let rows = Rows { skip: rows.skip + skip, ..*rows };
+                self.piece(start, end, of_symbol, &members, Some(rows));
+            }
+            _ => self.piece(start, end, skip, &members, None),
+        }
+        self.strays[index].claim.members = members;
     }
 
     /// Marks functions whose inlined calls are not known because the `.dwo` is missing.

@@ -5,10 +5,12 @@
 //! `gimli`. Units come out in the order of the file, whatever the number of threads.
 
 pub(crate) mod code;
+mod far_headers;
 mod frames;
 pub(crate) use frames::read_unwind;
 
 pub(crate) mod limits;
+pub(crate) mod line_headers;
 pub(crate) mod options;
 pub(crate) mod sections;
 pub(crate) mod shared_lines;
@@ -98,7 +100,7 @@ fn read_with<'f, E: Endianity>(
     taker: &mut dyn Take<'f>,
 ) -> Diagnostics {
     let mut diagnostics = Diagnostics::default();
-    let space = Space::new(image, endian, split.files, &mut diagnostics);
+    let space = Space::new(image, endian, split.files, options.relative_paths, &mut diagnostics);
     // Reading all headers mapped pages all over the section. The units map them again one by one.
     split.files.release(image.debug.get(DebugSection::Info));
     let code = CodeSections::new(image);

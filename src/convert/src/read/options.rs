@@ -7,6 +7,10 @@ pub(crate) struct ReadOptions {
     pub columns: bool,
     /// Keep the locations of the object pointers (`this`) of methods.
     pub locations: bool,
+    /// Keep variables at fixed addresses.
+    pub data: bool,
+    /// Leave the folder of the compiler out of paths.
+    pub relative_paths: bool,
     /// Read clang's classes with a vtable in the same pass as the functions; true if the linker may have folded methods. All
     /// other classes are read in a second pass over their unit, once it is known that methods were folded.
     pub classes: bool,

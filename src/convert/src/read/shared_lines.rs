@@ -21,6 +21,7 @@ use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::open::Files;
 use crate::read::code::CodeSections;
 use crate::read::limits::UNITS_BETWEEN;
+use crate::read::line_headers::LineHeaders;
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
 use crate::read::sections::line::Lines;
 use crate::read::shared_tables::{Header, Shared};
@@ -72,6 +73,8 @@ pub(crate) struct SharedProgram<'f, E: Endianity> {
 /// The rows of a shared program, and its damage.
 pub(crate) struct SharedRows {
     pub(crate) rows: UsersRows,
+    /// By user: false if its root names no code, and that of another user does.
+    pub(crate) has_range: Vec<bool>,
     pub(crate) damage: Diagnostics,
 }
 
@@ -244,10 +247,12 @@ impl<'f, E: Endianity> SharedProgram<'f, E> {
     pub(crate) fn header(
         &self,
         dwarf: &Dwarf<'f, E>,
+        headers: &LineHeaders<'f, E>,
         address_size: u8,
     ) -> gimli::Result<&gimli::LineProgramHeader<Bytes<'f, E>>> {
         // `FileTable` knows the folder of each unit, so the program needs none.
-        let parse = || dwarf.debug_line.program(gimli::DebugLineOffset(self.at), address_size, None, None);
+        let at = gimli::DebugLineOffset(self.at);
+        let parse = || headers.program(dwarf, at, address_size, (None, None));
         self.header.get_or_init(parse).as_ref().map(GimliProgram::header).map_err(|error| *error)
     }
 
@@ -261,6 +266,8 @@ impl<'f, E: Endianity> SharedProgram<'f, E> {
 pub(crate) trait ReadLines {
     /// The rows of the unit. The damage of the program is counted for its first user.
     fn lines(&self, code: &CodeSections, diagnostics: &mut Diagnostics) -> Lines;
+    /// The offset of the program, if its rows were divided by the ranges in the roots of its units, and the root of this one has none.
+    fn without_range(&self) -> Option<u64>;
 }
 
 /// The length in bytes of the line program at an offset.

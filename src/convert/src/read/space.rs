@@ -7,7 +7,9 @@ use gimli::{Reader as _, Section as _};
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::open::{DebugSection, DebugSections, Files, Image};
+use crate::read::far_headers::{FAR, peeked};
 use crate::read::limits::{MAX_ATTRIBUTES, MAX_ROOT_TEXT, UNITS_BETWEEN};
+use crate::read::line_headers::{LineHeaders, LineProgram};
 use crate::read::sections::abbreviations::{AbbreviationTable, Abbreviations};
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
 use crate::read::shared_lines::{LinePrograms, Named, PastBudget, SharedProgram};
@@ -37,11 +39,17 @@ pub(crate) struct Info<'f, E: Endianity> {
     pub(crate) headers: Vec<gimli::UnitHeader<Bytes<'f, E>>>,
     shared: Shared,
     programs: LinePrograms<'f, E>,
+    line_headers: LineHeaders<'f, E>,
     /// For each unit, its parsed form, once another unit referred to it.
     referred: Vec<OnceLock<Referred<'f, E>>>,
+    /// Paths of files lack the folder of the compiler.
+    pub(crate) relative_paths: bool,
     /// The owner of the mapped files, which releases pages.
     files: &'f Files,
 }
+
+/// `DW_AT_comp_dir` and `DW_AT_name` of a unit.
+type Paths<'f, E> = (Option<Bytes<'f, E>>, Option<Bytes<'f, E>>);
 
 /// What is missing from a parsed unit.
 #[derive(Debug)]
@@ -112,7 +120,20 @@ impl<'f, E: Endianity> Info<'f, E> {
         let is_shared = dwarf.file_type == gimli::DwarfFileType::Main;
         let texts = (is_shared && strings.last() == Some(&0)).then_some(strings);
         let location_lists = Bytes::new(location_lists, section.endian());
-        Info { dwarf, location_lists, wide_strings, texts, headers, shared, programs, referred, files }
+        let line_headers = LineHeaders::new(files);
+        Info {
+            dwarf,
+            location_lists,
+            wide_strings,
+            texts,
+            headers,
+            shared,
+            programs,
+            line_headers,
+            referred,
+            relative_paths: false,
+            files,
+        }
     }
 
     /// The bytes whose pages can be released after the unit at `index` was read. Units are read in order. A long unit is
@@ -130,11 +151,6 @@ impl<'f, E: Endianity> Info<'f, E> {
             _ => return &[],
         };
         bytes.get(range).unwrap_or(&[])
-    }
-
-    /// The whole `.debug_line`. Offsets of line programs and sequences count from its start.
-    pub(crate) fn debug_line(&self) -> Bytes<'f, E> {
-        *self.dwarf.debug_line.reader()
     }
 
     /// The string value of an attribute of this unit.
@@ -237,14 +253,19 @@ impl<'f, E: Endianity> Info<'f, E> {
             Named::Unneeded => Ok(false),
             // Before DWARF 5 units give the size of addresses: the first one's counts for all, whichever is read first.
             Named::Shared(program) => {
-                match program.header(&self.dwarf, self.headers[program.users[0]].address_size()) {
+                let size = self.headers[program.users[0]].address_size();
+                match program.header(&self.dwarf, &self.line_headers, size) {
                     Ok(_) => Ok(false),
                     Err(error) => Err(Without::Damaged(error)),
                 }
             }
             Named::PastBudget(past_budget) => Err(Without::Lines(past_budget)),
         };
-        parse(&self.dwarf, header, abbreviations, is_own)
+        let size = header.address_size();
+        parse(&self.dwarf, header, abbreviations, |at, paths| {
+            let read = || self.line_headers.program(&self.dwarf, at, size, paths);
+            is_own(at.0).and_then(|is_own| is_own.then(read).transpose().map_err(Without::Damaged))
+        })
     }
 
     /// The header of the line program of the unit at `index`, which may be one that it shares with others.
@@ -327,13 +348,13 @@ pub(crate) fn string_within<'f, E: Endianity>(
 }
 
 /// As `gimli::Unit::new`, with three differences: an error in the line program or in `DW_AT_low_pc` is returned together with
-/// the unit, strings are cut, and the unit does not keep its abbreviations. It has its line program only if `is_own` says so of the
-/// program's offset.
+/// the unit, strings are cut, and the unit does not keep its abbreviations. `program` reads its line program, if
+/// it is its own: the arguments are the program's offset, and the folder and the name of the unit.
 pub(crate) fn parse<'f, E: Endianity>(
     dwarf: &Dwarf<'f, E>,
     header: gimli::UnitHeader<Bytes<'f, E>>,
     abbreviations: Abbreviations<'_, 'f>,
-    is_own: impl FnOnce(usize) -> Result<bool, Without>,
+    program: impl FnOnce(gimli::DebugLineOffset, Paths<'f, E>) -> Result<Option<LineProgram<'f, E>>, Without>,
 ) -> gimli::Result<(gimli::Unit<Bytes<'f, E>>, Option<Without>)> {
     use gimli::AttributeValue as Value;
     let (encoding, file_type) = (header.encoding(), dwarf.file_type);
@@ -355,12 +376,12 @@ pub(crate) fn parse<'f, E: Endianity>(
             _ => None,
         },
     };
-    let (mut name, mut comp_dir, mut low_pc, mut program) = (None, None, None, None);
+    let (mut name, mut comp_dir, mut low_pc, mut program_at) = (None, None, None, None);
     root_attributes(&header, abbreviations, |attribute| match (attribute.name(), attribute.value()) {
         (gimli::DW_AT_name, value) => name = Some(value),
         (gimli::DW_AT_comp_dir, value) => comp_dir = Some(value),
         (gimli::DW_AT_low_pc, value) => low_pc = Some(value),
-        (gimli::DW_AT_stmt_list, Value::DebugLineRef(offset)) => program = Some(offset),
+        (gimli::DW_AT_stmt_list, Value::DebugLineRef(offset)) => program_at = Some(offset),
         (_, Value::DebugStrOffsetsBase(base)) => unit.str_offsets_base = base,
         (_, Value::DebugAddrBase(base)) => unit.addr_base = base,
         (_, Value::DebugRngListsBase(base)) => unit.rnglists_base = base,
@@ -373,10 +394,8 @@ pub(crate) fn parse<'f, E: Endianity>(
     unit.name = name.and_then(|value| string_within(dwarf, &unit, value, MAX_ROOT_TEXT));
     unit.comp_dir = comp_dir.and_then(|value| string_within(dwarf, &unit, value, MAX_ROOT_TEXT));
     let mut without = None;
-    if let Some(offset) = program {
-        let size = header.address_size();
-        let read = || dwarf.debug_line.program(offset, size, unit.comp_dir, unit.name);
-        match is_own(offset.0).and_then(|is_own| is_own.then(read).transpose().map_err(Without::Damaged)) {
+    if let Some(at) = program_at {
+        match program(at, (unit.comp_dir, unit.name)) {
             Ok(program) => unit.line_program = program,
             Err(what) => without = Some(what),
         }
@@ -416,62 +435,21 @@ impl<'f, E: Endianity> Space<'f, E> {
         image: &Image<'f>,
         endian: E,
         files: &'f Files,
+        relative_paths: bool,
         diagnostics: &mut Diagnostics,
     ) -> Space<'f, E> {
         let mut main = Info::new(&image.debug, endian, files, diagnostics);
+        main.relative_paths = relative_paths;
         let supplementary = image.supplementary.as_ref().map(|sections| {
             // dwz moved strings into this file: `DW_FORM_GNU_strp_alt` and `DW_FORM_strp_sup` are offsets in its
             // `.debug_str`.
             main.dwarf.set_sup(load(sections, endian));
-            Info::new(sections, endian, files, diagnostics)
+            let mut other = Info::new(sections, endian, files, diagnostics);
+            other.relative_paths = relative_paths;
+            other
         });
         Space { main, supplementary }
     }
-}
-
-/// If a unit has at least this many bytes, the header after it is read by a copy.
-const FAR: usize = 1 << 14;
-
-/// The size of the longest unit header: a 64-bit type unit's.
-const MAX_HEADER: usize = 40;
-
-/// Reads the header of the unit at an offset without touching its page. `None` if that is not possible, or if anything in the
-/// header is wrong.
-fn peeked<'f, E: Endianity>(
-    section: Bytes<'f, E>,
-    offset: usize,
-    files: &Files,
-) -> Option<gimli::UnitHeader<Bytes<'f, E>>> {
-    let mut copy = [0; MAX_HEADER];
-    if !files.peek(section.slice().get(offset..)?, &mut copy) {
-        return None;
-    }
-    let endian = section.endian();
-    let (len, format) = Bytes::new(&copy, endian).read_initial_length().ok()?;
-    let len_size = usize::from(format.initial_length_size());
-    let end = offset.checked_add(len_size)?.checked_add(len)?;
-    let room = MAX_HEADER - len_size;
-    // A unit that is shorter than the copy is read in place: the copy has bytes of the next unit too, and damage in the
-    // header must give the same error as without the copy.
-    if len < room || end > section.len() {
-        return None;
-    }
-    // The copy is parsed as a unit that ends where the copy ends.
-    match format {
-        gimli::Format::Dwarf32 => endian.write_u32(&mut copy, room as u32),
-        gimli::Format::Dwarf64 => endian.write_u64(&mut copy[len_size - 8..], room as u64),
-    }
-    let of_copy = gimli::DebugInfo::new(&copy, endian);
-    let header = of_copy.header_from_offset(gimli::DebugInfoOffset(0)).ok()?;
-    Some(gimli::UnitHeader::new(
-        header.encoding(),
-        len,
-        header.type_(),
-        header.debug_abbrev_offset(),
-        gimli::SectionId::DebugInfo,
-        gimli::UnitSectionOffset(offset),
-        section.range(offset + header.size_of_header()..end),
-    ))
 }
 
 /// The size in bytes of the unit at `offset`, with its length field (DWARF 5 7.4).

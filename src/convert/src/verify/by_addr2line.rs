@@ -20,6 +20,7 @@ use crate::model::{AddressRange, ImageAddr};
 use crate::open::{self, DebugSection, Files, Image};
 use crate::options::Options;
 use crate::read::code::CodeSections;
+use crate::read::line_headers::clear_selector_sizes;
 use crate::read::sections::bytes::Bytes;
 use crate::util::hash::HashSet;
 use crate::util::text::base_name;
@@ -47,10 +48,11 @@ pub fn verify_by_addr2line(
         let damaged = |problem: String| ConvertError::Fsym { path: fsym.to_owned(), problem };
         let file = SymbolFile::open(files.map(fsym)?).map_err(|error| damaged(error.to_string()))?;
         let image = open::open_image(&files, program, &options.open())?;
-        let (context, removed) = match sections(&files, &image).and_then(|debug| context(&image, &debug)) {
-            Ok(context) => context,
-            Err(reason) => return Ok(Err(reason)),
-        };
+        let (context, removed) =
+            match sections(&files, &image).and_then(|debug| context(&files, &image, &debug)) {
+                Ok(context) => context,
+                Err(reason) => return Ok(Err(reason)),
+            };
         compare(fsym, &file, &image, &context, &removed).map(Ok).map_err(|error| damaged(error.to_string()))
     })?
 }
@@ -64,6 +66,7 @@ fn sections<'f>(files: &'f Files, image: &Image<'f>) -> Result<open::DebugSectio
 }
 
 fn context<'f>(
+    files: &'f Files,
     image: &Image<'f>,
     debug: &open::DebugSections<'f>,
 ) -> Result<(Context<'f>, Vec<AddressRange>), String> {
@@ -73,6 +76,10 @@ fn context<'f>(
         Ok::<_, gimli::Error>(Bytes::new(section.map_or(&[][..], |section| debug.get(section)), endian))
     };
     let mut dwarf = gimli::Dwarf::load(|id| load(debug, id)).map_err(|error| error.to_string())?;
+    // gimli refuses line programs with segment selectors.
+    let mut lines = debug.get(DebugSection::Line).to_vec();
+    clear_selector_sizes(&mut lines, endian);
+    dwarf.debug_line = gimli::DebugLine::from(Bytes::new(files.keep(lines), endian));
     // The ranges in `.debug_aranges` may not be relocated, and `addr2line` finds the units without them.
     dwarf.debug_aranges = gimli::DebugAranges::from(Bytes::new(&[], endian));
     if let Some(other) = &image.supplementary {

@@ -270,6 +270,31 @@ fn objects(
     }
 }
 
+/// The variables of the file, and those at addresses: each has a name and a file that exist.
+fn variables(file: &SymbolFile<'_>, addresses: &[ImageAddr], seen: &mut Seen) {
+    let all = file.records().variables();
+    seen.whole &= all.is_ok();
+    let starts: Vec<ImageAddr> = all
+        .iter()
+        .flat_map(|all| all.iter().take(LOOKED_AT))
+        .filter_map(|variable| {
+            seen.whole &= variable.is_ok();
+            Some(variable.ok()?.start)
+        })
+        .collect();
+    for &address in starts.iter().chain(addresses) {
+        take_steps();
+        let found = file.variable_at(address);
+        assert!(take_steps() <= CALLEE_BOUND);
+        seen.whole &= found.is_ok();
+        let Ok(Some(variable)) = found else { continue };
+        assert!(variable.start <= address);
+        let mut text = vec![0; NAME];
+        let _ = file.write_name(variable.name, &mut text);
+        let _ = variable.file.map(|path| file.write_path(path, &mut text));
+    }
+}
+
 /// Likely callees, the names that calls were linked to, and how such a name resolves folded code.
 fn callees(file: &SymbolFile<'_>, addresses: &[ImageAddr], seen: &mut Seen) {
     let (guesses, imports) = (file.records().guesses(), file.records().imports());
@@ -285,6 +310,7 @@ fn callees(file: &SymbolFile<'_>, addresses: &[ImageAddr], seen: &mut Seen) {
         calls.extend(import.map(|import| import.0));
     }
     let near = addresses.iter().flat_map(|address| (0..8).map(|by| ReturnAddr(address.0.wrapping_add(by))));
+    variables(file, addresses, seen);
     let mut text = vec![0; NAME];
     let mut names = vec![vec![], b"main".to_vec()];
     for address in calls.into_iter().chain(near) {

@@ -76,6 +76,7 @@ pub fn calls() -> Vec<(&'static str, u32, Vec<u8>)> {
     const OVERRIDERS: u32 = 36;
     const GUESSES: u32 = 37;
     const IMPORTS: u32 = 38;
+    const DATA: u32 = 39;
     let sound = sound_calls();
     let mut out = Vec::new();
     let mut add = |what, section, change: &dyn Fn(&mut Contents)| {
@@ -138,6 +139,13 @@ pub fn calls() -> Vec<(&'static str, u32, Vec<u8>)> {
     add("two names of one import", IMPORTS, &|c| c.imports.insert(1, [c.imports[0][0], 1]));
     add("an import below the program", IMPORTS, &|c| c.imports[0][0] = -1);
     add("an imported name that is not there", IMPORTS, &|c| c.imports[1][1] = c.names.len() as i64);
+    add("a variable before the one before it", DATA, &|c| c.variables.swap(0, 1));
+    add("two variables at one address", DATA, &|c| c.variables.insert(1, c.variables[0]));
+    add("a variable below the program", DATA, &|c| c.variables[0][0] = -1);
+    add("a variable of a negative size", DATA, &|c| c.variables[0][1] = -1);
+    add("a variable whose name is not there", DATA, &|c| c.variables[1][2] = c.names.len() as i64);
+    add("a variable whose file is not there", DATA, &|c| c.variables[0][3] = 1 + c.files.len() as i64);
+    add("a variable whose line is too large", DATA, &|c| c.variables[0][4] = 1 << 32);
     add("a group that begins in another", GROUPS, &|c| c.groups[1][0] -= 1);
     add("a group that begins behind its members", GROUPS, &|c| c.groups[1][0] = 1 << 20);
     add("a negative group", GROUPS, &|c| c.groups[1][0] = -1);
@@ -162,5 +170,6 @@ pub fn sound_calls() -> Contents {
     contents.overriders = vec![[0, 2, 0], [0, 3, 1]];
     contents.guesses = vec![[0x1010, 2], [0x1020, 3]];
     contents.imports = vec![[0x1010, 0], [0x1024, 1]];
+    contents.variables = vec![[0x8000, 4, 0, 0, 0], [0x8008, 0, 1, 0, 7]];
     contents
 }

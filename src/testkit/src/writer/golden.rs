@@ -113,6 +113,7 @@ pub fn contents() -> Contents {
         guesses: vec![[0x1018, 3], [0x1030, 4]],
         //   address name
         imports: vec![[0x1018, 6], [0x1028, 8], [0x1104, 1]],
+        variables: Vec::new(),
         sections: vec![(0x1000, 0x300, 1, ".text"), (0x2000, 0x10, 0, ".data")],
     }
 }

@@ -1,7 +1,7 @@
 //! Writes small `.fsym` files for the reader's tests, from the text of `schema/README.md` alone.
 //!
-//! It shares no code with the project's writer or reader, so that both can be wrong only where the text
-//! is. It writes what the format allows, not what is small: names are one token each.
+//! It shares no code with the project's writer or reader, so that both can be wrong only where the text is. It writes what the format
+//! allows, not what is small: names are one token each.
 
 pub mod broken;
 pub mod folded;
@@ -388,18 +388,14 @@ pub struct Contents {
     pub overriders: Vec<[i64; 3]>,
     pub guesses: Vec<[i64; 2]>,
     pub imports: Vec<[i64; 2]>,
+    pub variables: Vec<[i64; 5]>,
     /// Address minus image_base, size, flags, name.
     pub sections: Vec<(u64, u64, u8, &'static str)>,
 }
 
 /// Adds a table that a file has only with records.
-fn optional<const K: usize>(
-    sections: &mut Vec<(u32, Vec<u8>)>,
-    id: u32,
-    records: &[[i64; K]],
-    block_log2: u8,
-) {
-    sections.extend((!records.is_empty()).then(|| (id, table(records, block_log2))));
+fn optional<const K: usize>(to: &mut Vec<(u32, Vec<u8>)>, id: u32, records: &[[i64; K]], log2: u8) {
+    to.extend((!records.is_empty()).then(|| (id, table(records, log2))));
 }
 
 impl Contents {
@@ -442,6 +438,7 @@ impl Contents {
         optional(&mut sections, 36, &self.overriders, log2);
         optional(&mut sections, 37, &self.guesses, log2);
         optional(&mut sections, 38, &self.imports, log2);
+        optional(&mut sections, 39, &self.variables, log2);
         // A section that no version knows yet: readers skip it.
         sections.push((900, b"later".to_vec()));
         sections

@@ -7,6 +7,7 @@ mod relocate;
 mod restore;
 mod sections;
 mod symbols;
+mod variables;
 
 use std::path::Path;
 
@@ -29,6 +30,7 @@ use crate::toolchain::linkers::{
 use crate::util::text::{self, shown};
 use layout::Layout;
 use sections::{Contents, DebugLayout};
+pub(crate) use variables::VariableSymbol;
 
 /// The largest section alignment that synthetic addresses respect. It is above any page size in use.
 const MAX_ALIGN: u64 = 1 << 32;
@@ -108,7 +110,7 @@ pub(super) fn read<'f>(
             })
             .collect()
     };
-    let (code, data) = (contents_of(true), contents_of(false));
+    let (code, contents) = (contents_of(true), contents_of(false));
     let kind = kind(&tables, &debug);
     let image = Image {
         path: path.to_owned(),
@@ -121,7 +123,7 @@ pub(super) fn read<'f>(
         sections: layout.sections,
         segments: if kind == ImageKind::DebugOnly { Vec::new() } else { segments(&tables) },
         code,
-        data,
+        data: contents,
         loader: if tables.is_relocatable() {
             KeptRelocations::default()
         } else {
@@ -131,6 +133,7 @@ pub(super) fn read<'f>(
         versions,
         own_symbols: Vec::new(),
         code_marks: marks,
+        elf_files: vec![data],
         symbol_files,
         linker,
         debug,
@@ -143,6 +146,19 @@ pub(super) fn read<'f>(
         files: None,
     };
     Ok((image, links))
+}
+
+/// The variables of a program, by address. What is damaged was reported when the image was made.
+pub(crate) fn variables<'f>(image: &Image<'f>) -> Vec<VariableSymbol<'f>> {
+    let mut found = Vec::new();
+    // The file with the debug information comes last, and counts more.
+    for data in image.elf_files.iter().rev() {
+        let Ok(tables) = Tables::parse(&image.path, data) else { continue };
+        if let Ok(layout) = layout(&image.path, &tables, &mut OpenDiagnostics::default()) {
+            variables::add(image, &tables, &layout, &mut found);
+        }
+    }
+    variables::by_address(found)
 }
 
 /// The linker of a file, guessed from the names that linkers and compilers leave in it ([`crate::toolchain::linkers`]).

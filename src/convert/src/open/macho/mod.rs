@@ -197,6 +197,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
         let lowest = sections.first().map_or(0, |section| section.range.start.0);
         let code = self.code(&sections);
         let image = Image {
+            elf_files: Vec::new(),
             path: self.path.to_owned(),
             debug_path: None,
             format: Format::MachO,

@@ -43,12 +43,6 @@ impl<'f, E: gimli::Endianity> Bytes<'f, E> {
         Bytes(self.0.range(offsets))
     }
 
-    /// The offset of these bytes in `base`, which contains them.
-    #[inline]
-    pub(crate) fn offset_from(&self, base: Self) -> usize {
-        self.0.offset_from(base.0)
-    }
-
     #[cold]
     fn bad(&self, problem: leb::Problem, too_large: gimli::Error) -> gimli::Error {
         // The errors of gimli's own readers, so that damage has the same message whoever reads the number.

@@ -261,11 +261,10 @@ struct OpenSequence {
 /// Runs the line program and counts its damage.
 pub(crate) fn run<'f, E: Endianity>(
     header: &gimli::LineProgramHeader<Bytes<'f, E>>,
-    section: Bytes<'f, E>,
     code: &CodeSections,
     diagnostics: &mut Diagnostics,
 ) -> Lines {
-    let (lines, error) = run_to_damage(header, section, code);
+    let (lines, error) = run_to_damage(header, code);
     let offset = header.offset().0 as u64;
     if let Some(error) = error {
         diagnostics.add(Kind::BadLineProgram, offset, || {
@@ -306,11 +305,10 @@ pub(crate) fn run<'f, E: Endianity>(
 /// Runs the line program. Damage ends it: then the result has the sequences before the damage, and the error.
 fn run_to_damage<'f, E: Endianity>(
     header: &gimli::LineProgramHeader<Bytes<'f, E>>,
-    section: Bytes<'f, E>,
     code: &CodeSections,
 ) -> (Lines, Option<gimli::Error>) {
     let mut lines = Lines::default();
-    let error = interpret(header, section, code, &mut lines).err();
+    let error = interpret(header, code, &mut lines).err();
     lines.finish();
     (lines, error)
 }
@@ -377,15 +375,20 @@ impl<'f, E: Endianity> Opcodes<'f, E> {
     }
 }
 
+/// The offset in `.debug_line` of the first opcode.
+fn base<E: Endianity>(header: &gimli::LineProgramHeader<Bytes<'_, E>>) -> u64 {
+    // The opcodes go up to the end that the length gives.
+    let whole = u64::from(header.encoding().format.initial_length_size()) + header.unit_length() as u64;
+    (header.offset().0 as u64 + whole).saturating_sub(header.raw_program_buf().len() as u64)
+}
+
 fn interpret<'f, E: Endianity>(
     header: &gimli::LineProgramHeader<Bytes<'f, E>>,
-    section: Bytes<'f, E>,
     code: &CodeSections,
     lines: &mut Lines,
 ) -> gimli::Result<()> {
     let input = header.raw_program_buf();
-    let base = input.offset_from(section) as u64;
-    let mut program = Opcodes { bytes: input.slice(), at: 0, base, endian: input.endian() };
+    let mut program = Opcodes { bytes: input.slice(), at: 0, base: base(header), endian: input.endian() };
     let address_size = header.address_size();
     let machine = LineMachine {
         min_instruction_length: u64::from(header.minimum_instruction_length()),

@@ -8,13 +8,15 @@
 //! writes the sequences of a unit side by side. So the survivor's is the one beside a sequence of its unit, and each other one
 //! belongs to a unit beside it: to another unit than the survivor's, if there is one. For example, the sequences of units A and
 //! B are in the order a1 a2 b1 b2. If b1 and a2 begin at one address, in the code of A, then a2 follows a1 and is A's, and b1
-//! precedes b2 and is B's.
+//! precedes b2 and is B's. `DW_AT_LLVM_stmt_sequence` says it instead where a unit has it: those of all units are read once several sequences
+//! begin at one address.
 
 use std::sync::Arc;
 
 use crate::model::AddressRange;
 use crate::read::sections::line::{LineRow, Lines, Sequence};
 use crate::util::budget::Budget;
+use crate::util::hash::HashMap;
 
 /// A range of addresses, and the first unit whose root has it.
 struct Owned {
@@ -29,8 +31,14 @@ struct CutPart {
     user: usize,
 }
 
-/// The lines of each of `users` units. `owners`: the ranges of their roots.
-pub(crate) fn divide(lines: Lines, owners: &[(AddressRange, usize)], users: usize) -> Vec<Lines> {
+/// The lines of each of `users` units. `owners`: the ranges of their roots. `named`: the units whose functions name a sequence, by its offset
+/// in `.debug_line`.
+pub(crate) fn divide(
+    lines: Lines,
+    owners: &[(AddressRange, usize)],
+    users: usize,
+    named: impl FnOnce() -> HashMap<u64, usize>,
+) -> Vec<Lines> {
     let owned = disjoint(owners);
     // dwz's partial units come first and have no code.
     let any = owned.first().map_or(0, |owned| owned.user);
@@ -58,6 +66,12 @@ pub(crate) fn divide(lines: Lines, owners: &[(AddressRange, usize)], users: usiz
         last = known(index).or(last);
     }
     let mut divided: Vec<Lines> = (0..users).map(|_| Lines::default()).collect();
+    let several = lines.sequences.windows(2).any(|pair| pair[0].start == pair[1].start);
+    let named = if several { named() } else { HashMap::default() };
+    let user_of = |sequence: &Sequence| {
+        let user = named.get(&sequence.first_opcode).or_else(|| named.get(&sequence.set_address));
+        user.copied()
+    };
     let mut at = 0;
     while let Some(first) = lines.sequences.get(at) {
         let here = lines.sequences[at..].partition_point(|sequence| sequence.start == first.start);
@@ -69,11 +83,19 @@ pub(crate) fn divide(lines: Lines, owners: &[(AddressRange, usize)], users: usiz
             continue;
         }
         let survivor = owner.and_then(|owner| {
-            let beside = |near: &[Option<usize>]| here.clone().find(|&index| near[index] == Some(owner));
-            beside(&before).or_else(|| beside(&after)).or(Some(here.start))
+            // What another unit names is not the survivor's.
+            let mut free =
+                here.clone().filter(|&index| user_of(&lines.sequences[index]).is_none_or(|of| of == owner));
+            let own = here.clone().find(|&index| user_of(&lines.sequences[index]) == Some(owner));
+            if own.is_some() {
+                return own;
+            }
+            let beside = |near: &[Option<usize>]| free.clone().find(|&index| near[index] == Some(owner));
+            beside(&before).or_else(|| beside(&after)).or_else(|| free.next())
         });
         for index in here {
-            let own = owner.filter(|_| survivor == Some(index));
+            let named = user_of(&lines.sequences[index]);
+            let own = named.or(owner.filter(|_| survivor == Some(index)));
             let beside = || [before[index], after[index]].into_iter().flatten();
             let other = || beside().find(|user| Some(*user) != owner);
             let user = own.or_else(other).or_else(|| beside().next()).or(owner).unwrap_or(any);
@@ -180,7 +202,7 @@ mod tests {
             };
             lines.sequences.iter().map(first).collect()
         };
-        divide(lines, &owners, 3).into_iter().map(of_unit).collect()
+        divide(lines, &owners, 3, HashMap::default).into_iter().map(of_unit).collect()
     }
 
     #[test]

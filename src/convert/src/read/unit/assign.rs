@@ -3,11 +3,12 @@
 //! The walk hands over each function as it ends, so that its inline tree can be freed. If several sequences begin at a
 //! function's address, its rows are assigned after the walk, when all functions of the unit are known.
 
-use crate::model::{BareLines, LocalOrigin, NONE16, UnitCode};
+use crate::model::{BareLines, LocalOrigin, NONE16, Stray, UnitCode};
 use crate::read::code::CodeSections;
 use crate::read::limits::{MAX_UNIT_ROWS, MIN_UNIT_ROWS, OWN_ROWS, ROW_COPIES};
 use crate::read::sections::line::{LineRow, Lines};
 use crate::util::budget::Budget;
+use crate::util::fit::fit;
 use crate::util::hash::HashSet;
 use crate::util::paint::{Painter, Segment};
 
@@ -21,6 +22,8 @@ pub(crate) enum RowOwner {
     Sequence(usize),
     /// For each address the first sequence that covers it.
     Any,
+    /// As [`RowOwner::Any`], but the sequence stays unclaimed: the code may be another function's.
+    Stray,
 }
 
 /// Where the source has the first call that is inlined into a function.
@@ -66,6 +69,8 @@ pub(crate) struct Assign<'a> {
     pub(crate) bare: Vec<BareLines>,
     /// Sequences that no function of the unit has.
     pub(crate) unclaimed: Vec<BareLines>,
+    /// Inlined code outside of the ranges of its function.
+    pub(crate) strays: Vec<Stray>,
     /// For each sequence, true if a function has its rows.
     pub(crate) claimed: Vec<bool>,
     /// Pieces that get their rows after the walk.
@@ -85,6 +90,7 @@ pub(crate) struct Assigned {
     pub(crate) code: UnitCode<'static>,
     pub(crate) bare: Vec<BareLines>,
     pub(crate) unclaimed: Vec<BareLines>,
+    pub(crate) strays: Vec<Stray>,
 }
 
 /// Memory that is used again for the next function.
@@ -137,6 +143,7 @@ impl<'a> Assign<'a> {
             code: UnitCode { rows: Vec::with_capacity(room).into(), ..UnitCode::default() },
             bare: Vec::new(),
             unclaimed: Vec::new(),
+            strays: Vec::new(),
             shared: Vec::new(),
             by_sequence: Vec::new(),
             named: HashSet::default(),
@@ -158,9 +165,10 @@ impl<'a> Assign<'a> {
 
     /// The functions with their rows, after all rows are assigned.
     pub(crate) fn finish(self) -> Assigned {
-        let Assign { mut code, bare, unclaimed, .. } = self;
+        let Assign { mut code, bare, unclaimed, mut strays, .. } = self;
         code.fit();
-        Assigned { code, bare, unclaimed }
+        fit(&mut strays);
+        Assigned { code, bare, unclaimed, strays }
     }
 
     /// The number of rows past [`OWN_ROWS`] per row of the line program.

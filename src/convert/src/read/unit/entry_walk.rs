@@ -20,6 +20,7 @@ use crate::read::unit::roles::{Role, wanted};
 use crate::read::unit::root::{Compiler, compiler};
 use crate::read::unit::subprogram::{Subprogram, subprogram};
 use crate::read::unit::tree::TreeNode;
+use crate::read::unit::variables::variable;
 use crate::read::unit::walk::Walk;
 use crate::read::unit::walked_unit::UnitEntries;
 use crate::util::paint::PaintRange;
@@ -51,7 +52,8 @@ struct OpenEntry {
 /// # Errors
 /// An entry cannot be read. The entries after it are not read.
 pub(crate) fn all_entries<E: Endianity>(walk: &mut Walk<'_, '_, E>) -> gimli::Result<()> {
-    let (wanted, plans) = (wanted(walk.fixed.options.columns), std::mem::take(&mut walk.plans));
+    let (wanted, plans) =
+        (wanted(walk.fixed.options.columns, walk.fixed.options.data), std::mem::take(&mut walk.plans));
     let mut entries = Entries::new(walk.fixed.unit, walk.fixed.abbreviations, wanted, plans);
     let mut open: Vec<OpenEntry> = Vec::new();
     let mut noted = Noted::default();
@@ -165,6 +167,10 @@ fn read<'f, E: Endianity>(
         (Role::Class | Role::TableDeclaration | Role::Unnamed, _) => {
             noted.note(&entry);
             entries.skip(&entry)?;
+        }
+        (Role::Variable, _) => {
+            let found = variable(&walk.fixed, &mut walk.ids, entries, entry)?;
+            walk.out.records.variables.extend(found);
         }
         (Role::TableDefinition, _) => {
             noted.defined.extend(vtable_definition(&walk.fixed, &mut walk.ids, entries, entry)?);

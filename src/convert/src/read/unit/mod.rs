@@ -12,7 +12,7 @@
 
 mod addresses;
 mod assign;
-mod attributes;
+pub(crate) mod attributes;
 mod callees;
 mod calls;
 mod class_places;
@@ -40,6 +40,7 @@ pub(crate) mod source;
 mod subprogram;
 mod table_calls;
 pub(crate) mod tree;
+mod variables;
 mod walk;
 mod walked_unit;
 
@@ -52,6 +53,7 @@ use crate::read::limits::Limits;
 use crate::read::options::ReadOptions;
 use crate::read::sections::bytes::Endianity;
 use crate::read::sections::line::{self, Lines};
+use crate::read::shared_lines::ReadLines;
 use crate::read::unit::entry_walk::all_entries;
 use crate::read::unit::locations::Locations;
 use crate::read::unit::memory::Memory;
@@ -87,7 +89,7 @@ pub(crate) fn read<'f, E: Endianity>(
     let members = std::mem::take(&mut kept.members);
     let lines = match (source.shared_rows, source.rows.header) {
         (Some(shared), _) => shared.lines(code, &mut counted),
-        (None, Some(header)) => line::run(header, source.debug_line, code, &mut counted),
+        (None, Some(header)) => line::run(header, code, &mut counted),
         (None, None) => Lines::default(),
     };
     let mut walk = Walk::new(source, code, options, lines, kept, limits, counted);
@@ -113,6 +115,20 @@ pub(crate) fn read<'f, E: Endianity>(
     }
     walk.assign.code.locations =
         Locations { unit: walk.fixed, ids: &mut walk.ids }.read(std::mem::take(&mut walk.with_locations));
+    if let Some(at) = source.shared_rows.and_then(ReadLines::without_range)
+        && walk.assign.lines.sequences.is_empty()
+        && !walk.assign.code.pieces.is_empty()
+    {
+        let offset = walk.fixed.unit_offset;
+        walk.ids.diagnostics.add(Kind::BadLineProgram, offset, || {
+            format!(
+                "unit at .debug_info+{offset:#x}: its functions have no lines: its root gives no range, by which it would have a part of the \
+                 line program at .debug_line+{at:#x}, which several units name"
+            )
+        });
+        // Which sequences are of its functions is not known, so nothing shows that no other function has their code.
+        walk.assign.lines.capped = true;
+    }
     let of_others = walk.list_entries.visited() + walk.assign.rows_of_others() as u64;
     walk.out.head.capped =
         walk.assign.lines.capped || CAPS.iter().any(|&cap| walk.ids.diagnostics.count(cap) > 0);

@@ -325,7 +325,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         } else {
             self.with_unit(place, |unit, info| {
                 let header = info.line_header(place.unit as usize, unit);
-                FileTable::of(&info.dwarf, unit, header).path(index)
+                FileTable::of((&info.dwarf, info.relative_paths), unit, header).path(index)
             })
         };
         let id = self.keep_file(index, path, place, diagnostics);

@@ -24,6 +24,8 @@ pub(crate) enum Role {
     TableDeclaration,
     /// A variable or member that may define a vtable.
     TableDefinition,
+    /// A variable that may have a fixed address.
+    Variable,
     /// An unnamed namespace: its classes belong to this unit only.
     Unnamed,
 }
@@ -68,6 +70,12 @@ fn class_role(abbreviation: &Abbreviation) -> Option<Role> {
     }
 }
 
+/// As [`role`], also of variables.
+fn role_with_data(abbreviation: &Abbreviation) -> Option<Role> {
+    let is_variable = abbreviation.tag == gimli::DW_TAG_variable && abbreviation.has(gimli::DW_AT_location);
+    role(abbreviation).or(is_variable.then_some(Role::Variable))
+}
+
 fn defines(abbreviation: &Abbreviation) -> bool {
     abbreviation.has(gimli::DW_AT_specification)
         && abbreviation.has(gimli::DW_AT_location)
@@ -82,9 +90,9 @@ fn is_codeless(abbreviation: &Abbreviation) -> bool {
 }
 
 /// The entries and attributes that the walk over a unit wants.
-pub(crate) fn wanted(columns: bool) -> Wanted<Role> {
+pub(crate) fn wanted(columns: bool, data: bool) -> Wanted<Role> {
     Wanted {
-        role,
+        role: if data { role_with_data } else { role },
         // Outside of a function, inlined subroutines and calls belong to nothing, and there is nothing from which the
         // children of a declaration must be kept apart.
         inner: |role| matches!(role, Role::Declared | Role::Inlined | Role::Call),

@@ -214,7 +214,7 @@ fn line_runs(
             runs.push(LineRow { address: at, file: NO_FILE, line: 0, column: 0 });
             at = sequence.start;
         }
-        claimed[index] = true;
+        claimed[index] |= !matches!(own, RowOwner::Stray);
         at = sequence_runs(lines, index, at, end, runs, room);
     }
     if at < end {

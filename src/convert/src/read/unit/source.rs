@@ -16,9 +16,8 @@ pub(crate) struct UnitSource<'a, 'f, E: Endianity> {
     pub(crate) abbreviations: Abbreviations<'a, 'f>,
     /// The file table for `DW_AT_decl_file` and `DW_AT_call_file`.
     pub(crate) files: FileTable<'a, 'f, E>,
-    /// The line program of the unit's code, and its section. A split unit uses its skeleton's.
+    /// The line program of the unit's code. A split unit uses its skeleton's.
     pub(crate) rows: FileTable<'a, 'f, E>,
-    pub(crate) debug_line: Bytes<'f, E>,
     /// In place of them, if other units have the program too.
     pub(crate) shared_rows: Option<&'a dyn ReadLines>,
     /// The unit's calls in `.debug_dcall`.

@@ -131,7 +131,7 @@ impl<'a, 'f, E: Endianity> Walk<'a, 'f, E> {
     pub(crate) fn kept(&self) -> u64 {
         let tables = &self.ids.origins.tables;
         let named = size_of_val(&tables.names[..]) + size_of_val(&tables.origins[..]);
-        let shared = size_of_val(&self.assign.shared[..]);
+        let shared = size_of_val(&self.assign.shared[..]) + size_of_val(&self.assign.strays[..]);
         let listed = self.edges.bytes() + self.callees.bytes();
         self.out.bytes() + self.assign.code.bytes() + (named + shared + listed) as u64
     }
@@ -158,13 +158,13 @@ impl<'a, 'f, E: Endianity> Walk<'a, 'f, E> {
         self.out.tables.names = std::mem::take(&mut tables.names);
         self.out.tables.files = std::mem::take(&mut tables.files);
         self.out.tables.origins = std::mem::take(&mut tables.origins);
-        let Assigned { code, bare, unclaimed } = self.assign.finish();
+        let Assigned { code, bare, unclaimed, strays } = self.assign.finish();
         self.out.code = code;
         let (callees, by_place) = self.callees.finish();
         self.out.records.callees = callees.into();
         self.out.records.fit();
         self.out.traces.fit();
-        (self.out.traces.bare, self.out.traces.unclaimed) = (bare, unclaimed);
+        (self.out.traces.bare, self.out.traces.unclaimed, self.out.traces.strays) = (bare, unclaimed, strays);
         let memory = Memory {
             edges: self.edges.into_memory(),
             callees: by_place,

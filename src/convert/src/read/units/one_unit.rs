@@ -103,13 +103,12 @@ fn read_by<'f, E: Endianity>(
         unit.head.offset = offset;
         return Done { unit, dwo_id, steps, diagnostics, starts, ..Done::default() };
     }
-    let files = FileTable::of(&main.dwarf, &unit, main.line_header(index, &unit));
-    let (debug_line, listed, shared) =
-        (main.debug_line(), task.tables.of_unit(offset), SharedUser::of(main, index));
+    let dwarf = (&main.dwarf, main.relative_paths);
+    let files = FileTable::of(dwarf, &unit, main.line_header(index, &unit));
+    let (listed, shared) = (task.tables.of_unit(offset), SharedUser::of(main, index));
     let shared_rows = shared.as_ref().map(|shared| shared as &dyn ReadLines);
     let (space, unit, rows) = (task.space, &unit, files);
-    let source =
-        UnitSource { space, unit, index, abbreviations, files, rows, debug_line, shared_rows, listed };
+    let source = UnitSource { space, unit, index, abbreviations, files, rows, shared_rows, listed };
     let (mut read, shared) = task.walk(&source, &mut diagnostics);
     steps.shared = shared;
     // A skeleton with children (`-fsplit-dwarf-inlining`) has all functions and inlined subroutines.

@@ -8,11 +8,14 @@ use crate::read::code::CodeSections;
 use crate::read::limits::{MAX_RANGES, MIN_OWNERS, allowed_entries, held};
 use crate::read::sections::abbreviations::AbbreviationTable;
 use crate::read::sections::bytes::Endianity;
+use crate::read::sections::entries::{Entries, Plans, Wanted};
 use crate::read::sections::line::{self, Lines};
 use crate::read::sections::line_parts::divide;
 use crate::read::shared_lines::{PastBudget, ReadLines, SharedProgram, SharedRows, UsersRows};
 use crate::read::space::{Info, offset_of, parse, root_attributes};
+use crate::read::unit::attributes::STMT_SEQUENCE;
 use crate::read::unit::ranges::{RangeEntries, visit_list};
+use crate::util::hash::{HashMap, HashSet};
 
 /// A unit, and the line program that it shares with others.
 pub(crate) struct SharedUser<'a, 'f, E: Endianity> {
@@ -28,14 +31,19 @@ impl<E: Endianity> ReadLines for SharedUser<'_, '_, E> {
         let Some(header) = program.parsed() else { return Lines::default() };
         let read = || {
             let mut damage = Diagnostics::default();
-            let lines = line::run(header, info.debug_line(), code, &mut damage);
+            let lines = line::run(header, code, &mut damage);
+            let mut has_range = vec![true; program.users.len()];
             let rows = match self.owners(code) {
-                Some(owners) => UsersRows::Parts(divide(lines, &owners, program.users.len())),
+                Some(owners) => {
+                    has_range.fill(false);
+                    owners.iter().for_each(|(_, user)| has_range[*user] = true);
+                    UsersRows::Parts(divide(lines, &owners, program.users.len(), || self.named_sequences()))
+                }
                 None => UsersRows::Whole(Box::new(lines)),
             };
-            SharedRows { rows, damage }
+            SharedRows { rows, has_range, damage }
         };
-        let SharedRows { rows, damage } = program.lines.get_or_init(read);
+        let SharedRows { rows, damage, .. } = program.lines.get_or_init(read);
         if number == 0 {
             diagnostics.merge(damage.clone());
         }
@@ -49,7 +57,22 @@ impl<E: Endianity> ReadLines for SharedUser<'_, '_, E> {
             }
         }
     }
+
+    fn without_range(&self) -> Option<u64> {
+        let rows = self.program.lines.get()?;
+        (!rows.has_range[self.number]).then_some(self.program.at as u64)
+    }
 }
+
+/// Subprograms that name a line sequence.
+const NAMED: Wanted<()> = Wanted {
+    role: |abbreviation| {
+        let is_named = abbreviation.tag == gimli::DW_TAG_subprogram && abbreviation.has(STMT_SEQUENCE);
+        is_named.then_some(())
+    },
+    inner: |()| false,
+    attribute: |name| name == STMT_SEQUENCE,
+};
 
 impl<'a, 'f, E: Endianity> SharedUser<'a, 'f, E> {
     /// The unit at `index`, which was parsed; `None` if no other unit has its program.
@@ -81,6 +104,40 @@ impl<'a, 'f, E: Endianity> SharedUser<'a, 'f, E> {
         }
         Some(owners).filter(|owners| !owners.is_empty())
     }
+
+    /// The users whose functions name a sequence, by its offset. A sequence that several name is of none for certain.
+    fn named_sequences(&self) -> HashMap<u64, usize> {
+        let (mut named, mut twice): (HashMap<u64, usize>, HashSet<u64>) = Default::default();
+        for (number, &unit) in self.program.users.iter().enumerate() {
+            // What is damaged is reported with its unit.
+            let _ = named_by(self.info, unit, |offset| {
+                if *named.entry(offset).or_insert(number) != number {
+                    twice.insert(offset);
+                }
+            });
+        }
+        named.retain(|offset, _| !twice.contains(offset));
+        named
+    }
+}
+
+/// Visits the offsets in `DW_AT_LLVM_stmt_sequence` of a unit's functions.
+///
+/// # Errors
+/// The unit is damaged.
+fn named_by<E: Endianity>(info: &Info<'_, E>, index: usize, mut visit: impl FnMut(u64)) -> gimli::Result<()> {
+    let mut own = AbbreviationTable::default();
+    let abbreviations = info.abbreviations(index, &mut own)?;
+    let (unit, _) = parse(&info.dwarf, info.headers[index], abbreviations, |_, _| Ok(None))?;
+    let mut entries = Entries::new(&unit, abbreviations, NAMED, Plans::default());
+    while let Some(mut entry) = entries.next(isize::MAX)? {
+        while let Some(attribute) = entries.attribute(&mut entry)? {
+            if let gimli::AttributeValue::SecOffset(offset) = attribute.value {
+                visit(offset as u64);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Visits the ranges of a unit's code, by its root (DWARF 5 3.1.1).
@@ -95,7 +152,7 @@ fn root_ranges<'f, E: Endianity>(
 ) -> gimli::Result<()> {
     let (header, mut own) = (info.headers[index], AbbreviationTable::default());
     let abbreviations = info.abbreviations(index, &mut own)?;
-    let (unit, _) = parse(&info.dwarf, header, abbreviations, |_| Ok(false))?;
+    let (unit, _) = parse(&info.dwarf, header, abbreviations, |_, _| Ok(None))?;
     let (mut low, mut high, mut ranges) = (None, None, None);
     root_attributes(&header, abbreviations, |attribute| match attribute.name() {
         gimli::DW_AT_low_pc => low = Some(attribute.value()),

@@ -243,10 +243,9 @@ fn from_sections<'d, 'f: 'd, E: Endianity>(
     let main = &task.space.main;
     let mut dwarf: Dwarf<'d, E> = load(sections, task.supply.endian);
     dwarf.make_dwo(&main.dwarf);
-    let space = Space {
-        main: Info::of(dwarf, sections.get(DebugSection::LocLists), task.supply.files, diagnostics),
-        supplementary: None,
-    };
+    let mut own = Info::of(dwarf, sections.get(DebugSection::LocLists), task.supply.files, diagnostics);
+    own.relative_paths = main.relative_paths;
+    let space = Space { main: own, supplementary: None };
     let headers = &space.main.headers;
     let abbreviations = sections.get(DebugSection::Abbrev).len() as u64;
     steps.find += headers.len() as u64 * HEADER_STEPS;
@@ -262,21 +261,24 @@ fn from_sections<'d, 'f: 'd, E: Endianity>(
     unit.copy_relocated_attributes(skeleton.unit);
     // clang does not write it into the `.dwo`. If both have it, the skeleton's counts.
     unit.comp_dir = skeleton.unit.comp_dir.or(unit.comp_dir);
-    let rows = FileTable::of(&main.dwarf, skeleton.unit, main.line_header(skeleton.index, skeleton.unit));
+    let rows = FileTable::of(
+        (&main.dwarf, main.relative_paths),
+        skeleton.unit,
+        main.line_header(skeleton.index, skeleton.unit),
+    );
     // gcc writes `.debug_line.dwo`, clang only with type units. Without it, `DW_AT_decl_file` is an index in the
     // skeleton's table.
     let files = match space.main.line_header(index, &unit) {
-        Some(header) => FileTable::of(&space.main.dwarf, &unit, Some(header)),
+        Some(header) => FileTable::of((&space.main.dwarf, main.relative_paths), &unit, Some(header)),
         None => rows,
     };
     let mut own = AbbreviationTable::default();
     let abbreviations = space.main.abbreviations(index, &mut own).map_err(|error| error.to_string())?;
     let shared = SharedUser::of(main, skeleton.index);
     let shared_rows = shared.as_ref().map(|shared| shared as &dyn ReadLines);
-    let (space, unit, debug_line) = (&space, &unit, main.debug_line());
+    let (space, unit) = (&space, &unit);
     // `listed` is empty: the call tables name units by offsets in the program's `.debug_info`.
-    let source =
-        UnitSource { space, unit, index, abbreviations, files, rows, debug_line, shared_rows, listed: &[] };
+    let source = UnitSource { space, unit, index, abbreviations, files, rows, shared_rows, listed: &[] };
     // Each unit of the file gets an equal part of what its lists allow, so that the order of the units does not count.
     steps.own = allowed_entries(held_by_lists(sections)) / headers.len().max(1) as u64;
     let (read, shared) = task.walk(&source, diagnostics);

@@ -10,3 +10,4 @@ pub(crate) mod session;
 pub(crate) mod stopped;
 pub(crate) mod symbols;
 pub(crate) mod text;
+pub(crate) mod variable;

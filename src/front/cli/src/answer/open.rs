@@ -62,6 +62,18 @@ fn is_program(bytes: &[u8]) -> bool {
 /// # Errors
 /// A folder that options name cannot be used; options that contradict each other.
 pub(crate) fn symbolizer(args: &Answering, sources: &Sources) -> Result<Symbolizer, Failure> {
+    symbolizer_with(args, sources, false)
+}
+
+/// As [`symbolizer`]. With `data`, programs that are converted on the fly keep their variables.
+///
+/// # Errors
+/// As [`symbolizer`].
+pub(crate) fn symbolizer_with(
+    args: &Answering,
+    sources: &Sources,
+    data: bool,
+) -> Result<Symbolizer, Failure> {
     if let Some(option) = args.without_effect() {
         return Err(Failure::usage(format!("{option} cannot be used with --output-style=JSON")));
     }
@@ -73,6 +85,14 @@ pub(crate) fn symbolizer(args: &Answering, sources: &Sources) -> Result<Symboliz
         // The user did not name this folder, so an unusable one is not an error.
         None => builder.cache_if_usable(default_cache()),
     };
+    #[cfg(feature = "convert")]
+    if data {
+        let options = foldsym_convert::Options::default();
+        let options = options.with(|options| (options.columns, options.data) = (true, true));
+        builder = builder.conversion(options);
+    }
+    #[cfg(not(feature = "convert"))]
+    let _ = data;
     builder = builder.search(&sources.search);
     for location in &sources.store {
         builder = builder.store(store(location, sources.cache.as_deref())?);

@@ -11,6 +11,7 @@ use crate::answer::address::Space;
 use crate::answer::block::{self, Block};
 use crate::answer::open::Loaded;
 use crate::answer::text::{self, TextStyle};
+use crate::answer::variable::Variable;
 use crate::args::{Answering, Marks};
 use crate::io::failure::{Failure, complain, exit, shortened};
 use crate::io::input::{Line, Lines, MAX_LINE, STANDARD_INPUT};
@@ -185,6 +186,21 @@ impl Session {
         self.out.text.truncate(start);
         self.write(&answer.without(why), names, modules, found.map(|_| &None), number);
         Ok(())
+    }
+
+    /// Puts the variable at an address, as reported: its text, or its object with the line end.
+    pub(crate) fn put_variable(&mut self, address: u64, variable: &Variable) {
+        (self.asked, self.found) = (true, true);
+        if self.json {
+            variable.put_object(&mut self.out.text, address, self.module.as_deref().unwrap_or_default());
+        } else {
+            if self.style.address {
+                let end = if self.style.pretty { ": " } else { "\n" };
+                self.out.text.extend_from_slice(format!("{address:#x}{end}").as_bytes());
+            }
+            variable.put_text(&mut self.out.text, self.style.escape);
+        }
+        self.out.text.push(b'\n');
     }
 
     /// The text of an answer, or its object.

@@ -4,6 +4,9 @@ use clap::{Args, ValueEnum};
 
 use foldsym_symbolize::number;
 
+/// The heading of options that llvm-symbolizer and addr2line have too.
+pub(super) const AS_LLVM: &str = "As in llvm-symbolizer and addr2line";
+
 /// Options of the commands that print frames.
 #[derive(Args, Default)]
 pub(crate) struct Answering {
@@ -11,10 +14,10 @@ pub(crate) struct Answering {
     #[arg(long)]
     pub(crate) json: bool,
     /// llvm-symbolizer's name for --json (JSON) or text (LLVM)
-    #[arg(long, value_name = "STYLE", ignore_case = true)]
+    #[arg(long, value_name = "STYLE", ignore_case = true, help_heading = AS_LLVM, hide_short_help = true)]
     pub(crate) output_style: Option<OutputStyle>,
     /// Prints linkage names without demangling them
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) no_demangle: bool,
     /// Prints after the name how certain the function is, for these functions (default: folded on a terminal or with --candidates, else none)
     // `=` is required: without it clap would take the next word, which may be FILE, for WHICH.
@@ -24,31 +27,31 @@ pub(crate) struct Answering {
     #[arg(long)]
     pub(crate) candidates: bool,
     /// Demangles names: the default, accepted for compatibility
-    #[arg(short = 'C', long = "demangle", conflicts_with = "no_demangle")]
+    #[arg(short = 'C', long = "demangle", conflicts_with = "no_demangle", help_heading = AS_LLVM, hide_short_help = true)]
     pub(crate) _demangle: bool,
     /// Prints the address before its frames
-    #[arg(short, long = "addresses", visible_alias = "print-address")]
+    #[arg(short, long = "addresses", visible_alias = "print-address", help_heading = AS_LLVM, hide_short_help = true)]
     pub(crate) address: bool,
     /// One line for each frame: NAME at FILE:LINE:COLUMN; in stacks with the number of the address
     #[arg(short, long)]
     pub(crate) pretty_print: bool,
     /// Which names are printed
     #[arg(short, long = "functions", value_name = "WHICH", num_args = 0..=1, require_equals = true)]
-    #[arg(default_value = "linkage", default_missing_value = "linkage", conflicts_with = "json")]
+    #[arg(default_value = "linkage", default_missing_value = "linkage", conflicts_with = "json", help_heading = AS_LLVM, hide_short_help = true)]
     pub(crate) functions: Functions,
     /// Prints inlined frames: the default, accepted for compatibility
-    #[arg(short, long = "inlines", visible_alias = "inlining", conflicts_with = "no_inlines")]
+    #[arg(short, long = "inlines", visible_alias = "inlining", conflicts_with = "no_inlines", help_heading = AS_LLVM, hide_short_help = true)]
     pub(crate) _inlines: bool,
     /// Prints one frame: the function that contains the address, with the innermost line
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with = "json", help_heading = AS_LLVM, hide_short_help = true)]
     pub(crate) no_inlines: bool,
     /// File names without their folders
-    #[arg(short = 's', long, conflicts_with = "json")]
+    #[arg(short = 's', long, conflicts_with = "json", help_heading = AS_LLVM, hide_short_help = true)]
     pub(crate) basenames: bool,
     /// Compares the checksums of a file before its first answer (`symbolize`, `filter` and `serve` always do): a damaged file may
     /// give wrong answers without
     // It reads the whole file, which takes longer than the first answer.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) check: bool,
     /// Load bias: load address minus link-time address
     #[arg(long, value_name = "A", value_parser = number_argument, default_value = "0", hide_default_value = true)]

@@ -1,6 +1,7 @@
 //! The command line as types: every command, option and example of `--help`.
 
 mod answering;
+mod convert;
 #[cfg(feature = "serve")]
 pub(crate) mod serve;
 mod sources;
@@ -11,10 +12,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use glob::Pattern as Glob;
 
-use answering::number_argument;
+use answering::{AS_LLVM, number_argument};
 pub(crate) use answering::{Answering, Functions, Marks};
+pub(crate) use convert::{Convert, Reading};
 use sources::SOURCES;
 pub(crate) use sources::{Callers, Filter, Sources, Style, Symbolize, Words};
 
@@ -28,9 +29,9 @@ pub(crate) struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  foldsym convert app                                  once, when the program is built: writes app.fsym
-  foldsym lookup app.fsym 0x201180                     which function, file and line
-  foldsym stack app.fsym 0x201180 0x201234 0x2012f0    a whole stack, innermost first
+  foldsym convert app                                  once per build: writes app.fsym
+  foldsym lookup app.fsym 0x20129b                     which function, file and line
+  foldsym stack app.fsym 0x20129b 0x201fbd 0x201e8d    a whole stack, innermost first
   foldsym lookup app.fsym --json < addresses.txt       one JSON object for each line
 
 Exit codes: 0 done, also where lookup, stack or symbolize answer ??; 1 find, dump, blocks or cfi found nothing, or verify \
@@ -109,7 +110,7 @@ pub(crate) struct Passed {
 #[command(after_help = "\
 Examples:
   foldsym export app.fsym --gsym -o app.gsym        llvm-symbolizer reads it if it is next to app
-  foldsym export app.fsym --breakpad --program app -o app.sym    with STACK CFI, for minidump-stackwalk")]
+  foldsym export app.fsym --breakpad --program app -o app.sym    with STACK CFI")]
 pub(crate) struct Export {
     /// File to read
     #[arg(value_name = "FILE.fsym")]
@@ -157,133 +158,14 @@ pub(crate) struct Shims {
     pub(crate) folder: PathBuf,
 }
 
-/// Options that select a part of a program, and say where its other files are.
-#[derive(Args)]
-pub(crate) struct Reading {
-    /// Threads to use; 0 takes all cores
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
-    pub(crate) threads: usize,
-    /// Architecture to take from a fat file; a program of another one is refused
-    #[arg(long, value_name = "A", conflicts_with = "target")]
-    pub(crate) arch: Option<String>,
-    /// Target to take from an offload bundle, or a host program with one (`gfx90a`, `gfx90a:xnack+`)
-    #[arg(long, value_name = "T")]
-    pub(crate) target: Option<String>,
-    /// Split debug information package (default: beside the program)
-    #[arg(long, value_name = "F")]
-    pub(crate) dwp: Option<PathBuf>,
-    /// Folder of .dwo files; nothing outside of these is opened
-    #[arg(long, value_name = "D")]
-    pub(crate) dwo_dir: Vec<PathBuf>,
-    /// Folder of separate debug files, by build id (default: /usr/lib/debug)
-    #[arg(long, value_name = "D")]
-    pub(crate) debug_dir: Vec<PathBuf>,
-    /// Separate debug file or dSYM bundle of the program (default: found by build id, debug link, or beside it)
-    #[arg(long, value_name = "F")]
-    pub(crate) debug_file: Option<PathBuf>,
-    /// Opens debug files whose path begins with OLD under NEW instead
-    #[arg(long, value_name = "OLD=NEW", value_parser = path_pair)]
-    pub(crate) map_prefix: Vec<(PathBuf, PathBuf)>,
-    /// Replaces OLD at the beginning of stored source paths by NEW
-    #[arg(long, value_name = "OLD=NEW", value_parser = text_pair)]
-    pub(crate) remap_path: Vec<(String, String)>,
-}
-
-#[derive(Args)]
-#[command(disable_version_flag = true)] // --version is the program's
-#[command(after_help = "\
-A separate debug file is searched for in each --debug-dir, in /usr/lib/debug, by the program's debug link, next to the \
-program (NAME.debug), and in debuginfod's cache ($DEBUGINFOD_CACHE_PATH); its build id must be the program's.
-With --out-dir an archive gives one file per member, and a fat file one per architecture.
-A report of several programs has a line of JSON for each, written when it is done.
-
-Examples:
-  foldsym convert app                                   writes app.fsym
-  foldsym convert app libfoo.so --out-dir symbols       writes symbols/app.fsym, symbols/libfoo.so.fsym
-  foldsym convert build/ --out-dir symbols --include '*.so' --report r.jsonl --strict
-  find / -name '*.so' -print0 | foldsym convert @- --out-dir symbols
-  foldsym convert build/ --store /srv/symbols           publishes each program under its build id
-  foldsym convert build/ --store /srv/symbols --product mail --version 4.2 --revision 8f3c2a
-  foldsym convert app -o app.fsym --remap-path /build/=/src/
-  foldsym convert bundle -o gpu.fsym --target gfx90a    one device program of a container")]
-pub(crate) struct Convert {
-    /// Programs, libraries, object files, archives, dSYM bundles; folders, of which programs, libraries, debug files and dSYM
-    /// bundles are taken; @FILE lists some, one a line (@- on standard input)
-    #[arg(required = true, value_name = "INPUT")]
-    pub(crate) inputs: Vec<PathBuf>,
-    /// File to write, of a single input (default: INPUT.fsym); - is standard output
-    #[arg(short, value_name = "OUT.fsym", conflicts_with = "out_dir")]
-    pub(crate) output: Option<PathBuf>,
-    /// Folder to write NAME.fsym into, for each input
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out_dir: Option<PathBuf>,
-    /// Folder or address of a store (see `foldsym store --help`): publishes each program there under its build id. A program is converted again
-    /// unless the store's file is complete and has what the options ask for; then the better of the two files stays
-    // The store names the file, and its place is known only after the program is identified.
-    #[arg(long, value_name = "STORE", conflicts_with_all = ["output", "out_dir", "dry_run"])]
-    pub(crate) store: Option<String>,
-    /// Also converts programs that the store has all of, and replaces their files, unless the new ones have less
-    #[arg(long, requires = "store")]
-    pub(crate) force: bool,
-    /// Notes in the store that the programs belong to a release of this product; `store gc --keep-releases` counts releases
-    #[arg(long, value_name = "P", requires = "store")]
-    pub(crate) product: Option<String>,
-    /// Version of the product
-    #[arg(long, value_name = "V", requires = "product")]
-    pub(crate) version: Option<String>,
-    /// Revision of the sources
-    #[arg(long, value_name = "R", requires = "product")]
-    pub(crate) revision: Option<String>,
-    /// Converts only those files of a folder that match the pattern: by name, or, if it has a /, by path below the folder
-    #[arg(long, value_name = "GLOB", value_parser = glob)]
-    pub(crate) include: Vec<Glob>,
-    /// Leaves out files and folders that match the pattern
-    #[arg(long, value_name = "GLOB", value_parser = glob)]
-    pub(crate) exclude: Vec<Glob>,
-    /// Converts the object files and archives of a folder too. Their code is that of the folder's programs
-    #[arg(long)]
-    pub(crate) objects: bool,
-    /// Prints what would be converted into what, and writes nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    #[command(flatten)]
-    pub(crate) reading: Reading,
-    /// Keeps column numbers
-    #[arg(long)]
-    pub(crate) columns: bool,
-    /// Stores readable names without parameters, for crash handlers that cannot demangle
-    #[arg(long)]
-    pub(crate) demangled: bool,
-    /// Keeps the location of `this` in methods that share code, for stacks with registers and memory
-    #[arg(long)]
-    pub(crate) locations: bool,
-    /// Keeps the rows of call frame information, for walking frames in a crash handler or a reader of crash reports
-    #[arg(long)]
-    pub(crate) unwind: bool,
-    /// Keeps the calls to functions of other modules, for stacks over many modules (ELF only)
-    // The file keeps such calls by linkage name.
-    #[arg(long, conflicts_with = "demangled")]
-    pub(crate) imports: bool,
-    /// Writes an index of all names, which makes `find` faster and the file larger
-    #[arg(long)]
-    pub(crate) name_index: bool,
-    /// Writes a report of what was kept, repaired and skipped to F.json; - is standard output
-    #[arg(long, value_name = "F.json")]
-    pub(crate) report: Option<PathBuf>,
-    /// Exit code 4 if debug information of a program is missing or damaged; files are written anyway
-    #[arg(long)]
-    pub(crate) strict: bool,
-    /// Exit code 4 if a program has no debug information; files are written anyway
-    #[arg(long)]
-    pub(crate) require_debug_info: bool,
-    /// No progress bar and no summary; warnings are printed
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
-}
-
 #[derive(Args)]
 #[command(args_override_self = true)] // scripts give -C, -f and -i twice
 #[command(after_help = "\
+Examples:
+  foldsym lookup app.fsym 0x20129b 0x201fbd
+  foldsym lookup app.fsym --json < addresses.txt
+  foldsym lookup --search build/ app+0x20129b")]
+#[command(after_long_help = "\
 The text, and the options -a, -p, -f, -C, -i and -s, are those of llvm-symbolizer.
 
 With the options for many modules, ADDR is an address of the process of --maps, MODULE+OFFSET or BUILDID:OFFSET, and a line of \
@@ -292,8 +174,8 @@ standard input may also be FILE ADDRESS (with --open-paths). Offsets are link-ti
 is ?? and the reason.
 
 Examples:
-  foldsym lookup app.fsym 0x201180 0x2011c4
-  foldsym lookup app.fsym --base 0x555555554000 0x555555556180
+  foldsym lookup app.fsym 0x20129b 0x201fbd
+  foldsym lookup app.fsym --base 0x555555554000 0x55555575529b
   foldsym lookup foo.o.fsym .text.bar:0x10
   foldsym lookup app.fsym --json < addresses.txt
   foldsym lookup --maps /proc/1234/maps 0x7f12a4c5e3b0
@@ -304,18 +186,23 @@ pub(crate) struct Lookup {
     #[arg(value_name = "FILE", required_unless_present_any = SOURCES, required_unless_present = "exe")]
     file: Option<PathBuf>,
     /// FILE by an option, as in addr2line (`-e`) and llvm-symbolizer; all other arguments are then addresses
-    #[arg(short = 'e', long, visible_aliases = ["obj"], value_name = "FILE", conflicts_with_all = SOURCES)]
+    #[arg(short = 'e', long, visible_aliases = ["obj"], value_name = "FILE", conflicts_with_all = SOURCES, help_heading = AS_LLVM, hide_short_help = true)]
     exe: Option<PathBuf>,
     /// Addresses (0x hexadecimal, else decimal) or SECTION:OFFSET; without any, one a line on standard input
     #[arg(value_name = "ADDR")]
     addresses: Vec<String>,
     #[command(flatten)]
-    pub(crate) sources: Sources,
-    #[command(flatten)]
     pub(crate) answering: Answering,
     /// Adds the basic block of each address (programs built with -fbasic-block-address-map)
-    #[arg(long, conflicts_with_all = SOURCES)]
+    #[arg(long, conflicts_with_all = SOURCES, hide_short_help = true)]
     pub(crate) blocks: bool,
+    /// Answers an address outside of code with the global variable there: name, start and size, file and line (`convert --data` keeps
+    /// variables)
+    #[arg(long, conflicts_with_all = SOURCES, hide_short_help = true)]
+    pub(crate) data: bool,
+    // Last: the heading of its options would be that of all options after it.
+    #[command(flatten)]
+    pub(crate) sources: Sources,
 }
 
 impl Lookup {
@@ -333,12 +220,16 @@ impl Stack {
 #[derive(Args)]
 #[command(args_override_self = true)] // scripts give -C, -f and -i twice
 #[command(after_help = "\
+Examples:
+  foldsym stack app.fsym 0x20129b 0x201fbd 0x201e8d
+  foldsym stack app.fsym --json < stacks.txt            one stack a line")]
+#[command(after_long_help = "\
 The first address is the program counter, the rest are return addresses. `=ADDR` is an exact address further out (a frame \
 that a signal interrupted), `?` a frame of another module. `vptr=ADDR` after the first address is the vtable pointer (first \
 word) of the object that the innermost function runs on.
 
 A line of standard input may be a JSON object, with registers and memory of the innermost frame:
-  {\"pcs\": [\"0x201180\", \"0x201234\"], \"regs\": {\"rdi\": \"0x7ffe10\"},
+  {\"pcs\": [\"0x20129b\", \"0x201fbd\"], \"regs\": {\"rdi\": \"0x7ffe10\"},
    \"mem\": [{\"addr\": \"0x7ffe10\", \"hex\": \"684d400000000000\"}]}
 It may also have \"base\", the load bias of this line, and \"id\", which the answer repeats; other keys are errors. If the \
 file was converted with --locations, registers and memory give the object that a folded method runs on, and the object's \
@@ -350,7 +241,7 @@ identity or a name, and its load address; the answer repeats `id` and keys that 
    \"frames\": [\"0x7f12a4c5e3b0\", \"0x7f12a4c11008\"]}
 
 Examples:
-  foldsym stack app.fsym 0x201180 0x201234 0x2012f0
+  foldsym stack app.fsym 0x20129b 0x201fbd 0x201e8d
   foldsym stack app.fsym --json < stacks.txt            one stack a line
   foldsym stack --store /srv/symbols --json < stacks.jsonl")]
 pub(crate) struct Stack {
@@ -358,15 +249,16 @@ pub(crate) struct Stack {
     #[arg(value_name = "FILE", required_unless_present_any = SOURCES, required_unless_present = "exe")]
     file: Option<PathBuf>,
     /// FILE by an option, as in addr2line (`-e`) and llvm-symbolizer; all other arguments are then addresses
-    #[arg(short = 'e', long, visible_aliases = ["obj"], value_name = "FILE", conflicts_with_all = SOURCES)]
+    #[arg(short = 'e', long, visible_aliases = ["obj"], value_name = "FILE", conflicts_with_all = SOURCES, help_heading = AS_LLVM, hide_short_help = true)]
     exe: Option<PathBuf>,
     /// One stack, innermost first; without any, one stack a line on standard input
     #[arg(value_name = "ADDR")]
     addresses: Vec<String>,
     #[command(flatten)]
-    pub(crate) sources: Sources,
-    #[command(flatten)]
     pub(crate) answering: Answering,
+    // Last: the heading of its options would be that of all options after it.
+    #[command(flatten)]
+    pub(crate) sources: Sources,
 }
 
 #[derive(Args)]
@@ -376,11 +268,11 @@ A readable name may leave out the return type, template arguments and parameters
 Without an index (convert --name-index) all names are read, which takes a fraction of a second for a large program.
 
 Examples:
-  foldsym find app.fsym main
-  foldsym find app.fsym geo::crashy                     all overloads, and all instances of a template
-  foldsym find app.fsym 'geo::Left::Left(int)'          one of them
-  foldsym find app.fsym --prefix geo::
-  foldsym find app.fsym --regex '^_ZN3geo.*D[012]Ev$'   anywhere in the name, unless ^ and $ say so")]
+  foldsym find app.fsym demo_main
+  foldsym find app.fsym demo::operation                 all overloads, all instances
+  foldsym find app.fsym 'demo::operation(demo::Kind)'    one of them
+  foldsym find app.fsym --prefix demo::
+  foldsym find app.fsym --regex '^_ZN4demo.*Ev$'       anywhere in the name, unless ^ and $ say so")]
 pub(crate) struct Find {
     #[arg(value_name = "FILE.fsym")]
     pub(crate) file: PathBuf,
@@ -445,9 +337,9 @@ pub(crate) struct Info {
 Without --function or --address, prints every function.
 
 Examples:
-  foldsym dump app.fsym --function main
+  foldsym dump app.fsym --function demo_main
   foldsym dump app.fsym --function 17
-  foldsym dump app.fsym --address 0x201180")]
+  foldsym dump app.fsym --address 0x20129b")]
 pub(crate) struct Dump {
     #[arg(value_name = "FILE.fsym")]
     pub(crate) file: PathBuf,
@@ -533,32 +425,4 @@ pub(crate) struct Verify {
     pub(crate) against: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
-}
-
-/// As the converter has it.
-#[cfg(feature = "convert")]
-const MAX_THREADS: usize = foldsym_convert::Options::MAX_THREADS;
-/// The same number: `convert` says that it is missing, whatever its options are.
-#[cfg(not(feature = "convert"))]
-const MAX_THREADS: usize = 1024;
-
-fn thread_count(text: &str) -> Result<usize, String> {
-    let count = text.parse().ok().filter(|&count| count <= MAX_THREADS);
-    count.ok_or_else(|| format!("expected a number up to {MAX_THREADS}"))
-}
-
-fn glob(text: &str) -> Result<Glob, String> {
-    Glob::new(text).map_err(|error| error.to_string())
-}
-
-fn path_pair(text: &str) -> Result<(PathBuf, PathBuf), String> {
-    text_pair(text).map(|(old, new)| (old.into(), new.into()))
-}
-
-fn text_pair(text: &str) -> Result<(String, String), String> {
-    // The first `=` ends OLD: NEW may contain more of them.
-    match text.split_once('=') {
-        Some((old, new)) if !old.is_empty() => Ok((old.to_owned(), new.to_owned())),
-        _ => Err("expected OLD=NEW".to_owned()),
-    }
 }

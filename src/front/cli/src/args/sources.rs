@@ -23,18 +23,18 @@ pub(crate) struct Sources {
     pub(crate) maps: Option<PathBuf>,
     /// Where sections of a relocatable program are: /sys/module/NAME/sections of a kernel module, a copy of that folder, or a
     /// file of lines SECTION ADDRESS, with addresses in hexadecimal digits
-    #[arg(long, value_name = "MODULE=PATH", value_parser = module_sections)]
+    #[arg(long, value_name = "MODULE=PATH", value_parser = module_sections, hide_short_help = true)]
     pub(crate) sections: Vec<(String, PathBuf)>,
     /// Opens programs at the paths in --maps and in input lines (the paths of a running process's /proc/PID/maps are always opened)
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) open_paths: bool,
     /// Folder for converted programs and for files of remote stores (default: $FOLDSYM_CACHE, else ~/.cache/foldsym), of at most
     /// $FOLDSYM_CACHE_BYTES (default: 10G)
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
     pub(crate) cache: Option<PathBuf>,
     /// Does not ask the servers of $DEBUGINFOD_URLS for modules that are not found otherwise
     #[cfg(feature = "debuginfod")]
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) no_debuginfod: bool,
 }
 
@@ -75,18 +75,23 @@ pub(crate) struct Filter {
     /// Logs; without any, standard input
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    #[command(flatten)]
-    pub(crate) sources: Sources,
     /// Prints linkage names without demangling them
     #[arg(long)]
     pub(crate) no_demangle: bool,
     /// Prints after the name how certain the function is, for these functions (default: folded)
     #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "folded")]
     pub(crate) certainty: Option<Marks>,
+    // Last: the heading of its options would be that of all options after it.
+    #[command(flatten)]
+    pub(crate) sources: Sources,
 }
 
 #[derive(Args)]
 #[command(after_help = "\
+Examples:
+  foldsym symbolize --search build/ report.txt          programs below a folder
+  foldsym symbolize --store symbols crash.dmp --json    files of a store")]
+#[command(after_long_help = "\
 A report lists the modules of its process and the stacks. Its format is recognised by its content. If some of several reports \
 cannot be read, the others are printed and the exit code is 4.
 
@@ -94,7 +99,7 @@ Examples:
   foldsym symbolize --store /srv/symbols crash.dmp
   foldsym symbolize --search build/ core.1234 --json
   foldsym symbolize --store /srv/symbols reports/*.txt --json > answers.jsonl
-  foldsym symbolize --search app cpu.pb.gz --pprof named.pb.gz     then: go tool pprof -top named.pb.gz
+  foldsym symbolize --search app cpu.pb.gz --pprof named.pb.gz     for go tool pprof
   foldsym symbolize --search app cpu.pb.gz --collapsed | flamegraph.pl > cpu.svg
   perf script --header --show-mmap-events | foldsym symbolize --search app -")]
 pub(crate) struct Symbolize {
@@ -102,11 +107,9 @@ pub(crate) struct Symbolize {
     #[cfg_attr(not(feature = "parquet"), arg(required = true, value_name = "INPUT"))]
     #[cfg_attr(feature = "parquet", arg(required_unless_present = "parquet", value_name = "INPUT"))]
     pub(crate) inputs: Vec<PathBuf>,
-    #[command(flatten)]
-    pub(crate) sources: Sources,
     /// Reads a Parquet file with one stack per row instead of reports
     #[cfg(feature = "parquet")]
-    #[arg(long, value_name = "IN.parquet", requires = "output", conflicts_with_all = ["inputs", "json", "text", "format", "certainty", "style", "collapsed", "pprof", "callers", "open_paths", "sections"])]
+    #[arg(long, value_name = "IN.parquet", requires = "output", conflicts_with_all = ["inputs", "json", "text", "format", "certainty", "style", "collapsed", "pprof", "callers", "open_paths", "sections"], hide_short_help = true)]
     pub(crate) parquet: Option<PathBuf>,
     /// A Parquet file in place of text: the rows of --parquet with their answers, or a row for each thread of the reports; - is standard
     /// output
@@ -114,13 +117,13 @@ pub(crate) struct Symbolize {
     #[arg(short, long, value_name = "OUT.parquet", conflicts_with_all = ["json", "text", "certainty", "style", "collapsed", "pprof"])]
     pub(crate) output: Option<PathBuf>,
     /// Format of the reports (default: found by content)
-    #[arg(long, value_name = "F", value_parser = report_format)]
+    #[arg(long, value_name = "F", value_parser = report_format, hide_short_help = true)]
     pub(crate) format: Option<foldsym_reports::Format>,
     /// Prints one JSON object per report, each on one line
     #[arg(long, conflicts_with_all = ["text", "collapsed", "pprof"])]
     pub(crate) json: bool,
     /// Prints text: the default
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) text: bool,
     /// How text prints stacks
     #[arg(long, value_name = "STYLE", default_value = "plain", conflicts_with_all = ["json", "collapsed", "pprof"])]
@@ -129,18 +132,21 @@ pub(crate) struct Symbolize {
     #[arg(long, value_name = "VALUE", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["text", "pprof"])]
     pub(crate) collapsed: Option<String>,
     /// Writes the profile again, with functions and lines; - is standard output
-    #[arg(long, value_name = "OUT.pb.gz", conflicts_with = "text")]
+    #[arg(long, value_name = "OUT.pb.gz", conflicts_with = "text", hide_short_help = true)]
     pub(crate) pprof: Option<PathBuf>,
     /// How a profile stores callers: as addresses inside the call (adjusted) or as return addresses (default: adjusted; for the text of
     /// perf script what its header says, otherwise return)
-    #[arg(long, value_name = "KIND")]
+    #[arg(long, value_name = "KIND", hide_short_help = true)]
     pub(crate) callers: Option<Callers>,
     /// Prints linkage names without demangling them
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) no_demangle: bool,
     /// Prints after the name how certain the function is, for these functions (default: folded)
     #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "folded")]
     pub(crate) certainty: Option<Marks>,
+    // Last: the heading of its options would be that of all options after it.
+    #[command(flatten)]
+    pub(crate) sources: Sources,
 }
 
 /// How text prints stacks.

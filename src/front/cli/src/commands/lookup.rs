@@ -2,18 +2,20 @@
 
 use std::path::Path;
 
+use foldsym_lookup::{Frames, ImageAddr, Lookup, SymbolFile};
 use foldsym_symbolize::{AddressKind, Innermost, Query, StackFrame, Symbolizer};
 
 use crate::answer::block::BlockFinder;
 use crate::answer::process::Process;
 use crate::answer::session::{LineError, Session, Source};
-use crate::args::Lookup;
+use crate::answer::variable::Variable;
+use crate::args::{Answering, Lookup as Args};
 use crate::io::failure::{Failure, complain};
 
 /// Answers each argument, or else each line of standard input.
 #[inline(never)] // see `perform`
-pub(crate) fn run(args: &Lookup) -> Result<u8, Failure> {
-    let symbolizer = crate::answer::open::symbolizer(&args.answering, &args.sources)?;
+pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
+    let symbolizer = crate::answer::open::symbolizer_with(&args.answering, &args.sources, args.data)?;
     let words = args.words();
     let code = match words.file {
         Some(path) => of_file(args, &symbolizer, path, words.addresses),
@@ -23,8 +25,21 @@ pub(crate) fn run(args: &Lookup) -> Result<u8, Failure> {
     Ok(code)
 }
 
+/// The variable at an address outside of code.
+fn variable(
+    file: &SymbolFile<'_>,
+    address: ImageAddr,
+    args: &Answering,
+) -> Result<Option<Variable>, foldsym_lookup::Error> {
+    // Some code has tables of constants, which have symbols of their own: there the code counts.
+    match file.lookup(address, &mut Frames::new())? {
+        Lookup::Found(_) => Ok(None),
+        _ => Variable::at(file, address, !args.no_demangle),
+    }
+}
+
 /// Answers addresses of many modules.
-fn of_process(args: &Lookup, symbolizer: &Symbolizer, given: Vec<String>) -> Result<u8, Failure> {
+fn of_process(args: &Args, symbolizer: &Symbolizer, given: Vec<String>) -> Result<u8, Failure> {
     let mut process = Process::new(&args.sources)?;
     let mut session = Session::of_process(&args.answering);
     let mut worker = symbolizer.worker();
@@ -42,7 +57,7 @@ fn of_process(args: &Lookup, symbolizer: &Symbolizer, given: Vec<String>) -> Res
 }
 
 /// Answers addresses of one file.
-fn of_file(args: &Lookup, symbolizer: &Symbolizer, path: &Path, given: Vec<String>) -> Result<u8, Failure> {
+fn of_file(args: &Args, symbolizer: &Symbolizer, path: &Path, given: Vec<String>) -> Result<u8, Failure> {
     let loaded = crate::answer::open::load(symbolizer, path)?;
     let mut source = Source::new(loaded, path, args.answering.base);
     let map = source.loaded.map.clone();
@@ -64,6 +79,14 @@ fn of_file(args: &Lookup, symbolizer: &Symbolizer, path: &Path, given: Vec<Strin
             && line.as_bytes().last().is_some_and(u8::is_ascii_graphic);
         let word = if is_bare { line } else { line.trim() };
         let place = session.space.parse(word).map_err(LineError::usage)?;
+        if args.data
+            && let Some(address) = session.space.image(place)
+            && let Some(variable) = variable(map.file(), address, &args.answering)
+                .map_err(|error| LineError::damaged(path, error))?
+        {
+            session.put_variable(address.0.wrapping_add(session.space.base), &variable);
+            return Ok(());
+        }
         let frames = [StackFrame { place, kind: AddressKind::Exact }];
         let modules = source.modules(session.space.base);
         let query = Query { modules, frames: &frames, innermost: Innermost::Nothing };

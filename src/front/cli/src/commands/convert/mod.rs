@@ -40,6 +40,7 @@ pub(crate) fn run(args: &Convert) -> Result<u8, Failure> {
         options.locations = args.locations;
         options.unwind = args.unwind;
         options.imports = args.imports;
+        options.data = args.data;
         options.name_index = args.name_index;
         options.readable_names = args.demangled;
     });

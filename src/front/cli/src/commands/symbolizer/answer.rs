@@ -1,5 +1,7 @@
 //! The answer for an address, in the form that all printers take.
 
+use crate::answer::variable::Variable;
+
 /// One function at an address.
 #[derive(Clone, Default)]
 pub(super) struct AnsweredLine {
@@ -28,6 +30,8 @@ pub(super) struct Answer {
     len: usize,
     /// At folded code: the word for the certainty, and how many functions may have run.
     pub(super) folded: Option<(&'static str, u32)>,
+    /// The answer to a request for data.
+    pub(super) variable: Option<Variable>,
 }
 
 impl Answer {
@@ -40,7 +44,7 @@ impl Answer {
     }
 
     pub(super) fn clear(&mut self) {
-        (self.len, self.folded) = (0, None);
+        (self.len, self.folded, self.variable) = (0, None, None);
     }
 
     /// Appends a line to fill.

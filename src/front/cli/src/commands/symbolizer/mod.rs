@@ -1,7 +1,8 @@
 //! `llvm-symbolizer`, `llvm-addr2line` and `addr2line`: speaks the options, input lines and output of these tools, so that
 //! programs that start them (sanitizers, perf, pprof, the kernel's scripts) get foldsym's answers without a change.
 //!
-//! For data that a symbol file lacks, the answers are those of these tools without it: variables (`DATA`), local variables (`FRAME`),
+//! For data that a symbol file lacks, the answers are those of these tools without it: variables (`DATA`) of a file that was converted without
+//! them, local variables (`FRAME`),
 //! discriminators, and the start of an inlined function.
 
 mod answer;
@@ -289,7 +290,13 @@ impl Requests<'_> {
         let mut answer = std::mem::take(&mut self.answer);
         answer.clear();
         let found = match &request.place {
-            // The printers need no answer for DATA and FRAME requests.
+            // LLVM's tool finds no variable by its symbol.
+            Subject::Address(address) if request.kind == Kind::Data => {
+                let place = module.spot(address.wrapping_sub(options.adjust_vma), None);
+                let place = place.map(|spot| spot.unwrap_or(modules::Spot::image(*address)));
+                place.and_then(|spot| module.variable(spot, options)).map(|found| answer.variable = found)
+            }
+            // The printers need no answer for FRAME requests.
             _ if request.kind != Kind::Code => Ok(()),
             Subject::Address(address) => {
                 // GNU's tool truncates an address to the size that the program's class has.

@@ -23,6 +23,7 @@ use super::words::with_arch;
 use crate::answer::address::Section;
 use crate::answer::symbols::SymbolNames;
 use crate::answer::text::short;
+use crate::answer::variable::Variable;
 use crate::commands::tool::Tool;
 
 /// The variable that names a store, which has the files of build ids: the tools have no option for it.
@@ -87,6 +88,9 @@ pub(super) fn engine(options: &Options, arch: Option<&String>) -> Result<Symboli
 fn conversion(options: &Options, arch: Option<&String>) -> foldsym_convert::Options {
     foldsym_convert::Options::default().with(|conversion| {
         conversion.columns = true;
+        conversion.relative_paths = options.relative_names;
+        // Only this tool has requests for data; what asks for it (sanitizers) gives no option beforehand.
+        conversion.data = options.tool == Tool::Symbolizer;
         conversion.naming = match options.tool {
             Tool::GnuAddr2line => Naming::Gnu,
             _ => Naming::Llvm,
@@ -311,6 +315,17 @@ impl Module<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The variable at a place.
+    ///
+    /// # Errors
+    /// The `.fsym` is damaged there.
+    pub(super) fn variable(&self, spot: Spot, options: &Options) -> Result<Option<Variable>, String> {
+        let address = ImageAddr(spot.base.wrapping_add(spot.address));
+        let found = Variable::at(self.map.file(), address, options.demangle);
+        let found = found.map_err(|error| format!("damaged: {error}"))?;
+        Ok(found.map(|found| Variable { start: found.start.wrapping_sub(spot.base), ..found }))
     }
 
     /// The last address before this one whose code has a line, in the same function.

@@ -43,6 +43,8 @@ pub(super) struct Options {
     pub(super) adjust_vma: u64,
     /// Prints only the file name of a path.
     pub(super) basenames: bool,
+    /// Prints paths without the folder of the compiler.
+    pub(super) relative_names: bool,
     /// An address at line 0 is answered with the last line before it in the function.
     pub(super) skip_line_zero: bool,
     /// Lines of the source file that are printed around the line.
@@ -98,7 +100,6 @@ const IGNORED: &[&str] = &[
     "disable-gsym",
     "no-debuginfod",
     "relative-address",
-    "relativenames",
     "use-native-pdb-reader",
     "cache-size",
     "dsym-hint",
@@ -149,6 +150,7 @@ impl Options {
             verbose: false,
             adjust_vma: 0,
             basenames: false,
+            relative_names: false,
             skip_line_zero: false,
             context: 0,
             section: None,
@@ -248,7 +250,7 @@ impl Options {
                 'h' => return Err(Instead::Help),
                 'i' => self.inlines = true,
                 'p' => self.pretty = true,
-                's' => self.basenames = true,
+                's' => (self.basenames, self.relative_names) = (true, false),
                 'v' => return Err(Instead::Version),
                 '-' => {
                     let (name, value) = match rest.split_once('=') {
@@ -324,8 +326,9 @@ impl Options {
             ("help", _) => return Err(Instead::Help),
             ("version", _) => return Err(Instead::Version),
             ("addresses" | "print-address", _) => self.addresses = true,
-            ("basenames", _) => self.basenames = true,
-            ("relativenames", _) => self.basenames = false,
+            // The last of the two counts.
+            ("basenames", _) => (self.basenames, self.relative_names) = (true, false),
+            ("relativenames", _) => (self.basenames, self.relative_names) = (false, true),
             ("pretty-print", _) => self.pretty = true,
             ("demangle", _) => self.demangle = true,
             ("no-demangle", _) => self.demangle = false,
@@ -452,7 +455,7 @@ pub(super) fn usage(tool: Tool) -> String {
              --basenames -s, --build-id=ID, --color[=always|auto|never], --debug-file-directory=DIR, --default-arch=A, --demangle -C, --no-demangle,\n  \
              --dwp=FILE, --fallback-debug-path=DIR, --filter-markup, --functions[=none|short|linkage] -f, --inlines -i, --no-inlines,\n  \
              --obj=FILE -e FILE, --output-style=LLVM|GNU|JSON, --pretty-print -p, --print-source-context-lines=N,\n  \
-             --skip-line-zero, --verbose, --version -v, --help -h\n\nAccepted without an effect: --{}.\n{from}\n",
+             --relativenames, --skip-line-zero, --verbose, --version -v, --help -h\n\nAccepted without an effect: --{}.\n{from}\n",
             IGNORED.join(", --")
         ),
     }

@@ -44,7 +44,7 @@ impl<'o> Printer<'o> {
             _ => self.chosen(answer.lines()),
         };
         if self.options.style == ToolStyle::Json {
-            let object = self.object(asked, &lines, answer.folded);
+            let object = self.object(asked, &lines, answer);
             return self.put(out, object);
         }
         self.header(out, asked);
@@ -54,8 +54,7 @@ impl<'o> Printer<'o> {
                     self.line(out, line, at > 0 && asked.symbol.is_none());
                 }
             }
-            // A symbol file has no variables: the answer is that of a tool that finds none.
-            Kind::Data => out.extend_from_slice(b"??\n0 0\n??:?\n"),
+            Kind::Data => answer.variable.clone().unwrap_or_default().put_text(out, false),
             Kind::Frame => out.extend_from_slice(b"??\n"),
         }
         self.footer(out);
@@ -199,7 +198,7 @@ impl<'o> Printer<'o> {
         shown
     }
 
-    fn object(&self, asked: &Asked<'_>, lines: &[AnsweredLine], folded: Option<(&str, u32)>) -> Value {
+    fn object(&self, asked: &Asked<'_>, lines: &[AnsweredLine], answer: &Answer) -> Value {
         let mut object = Map::new();
         if let Some(address) = asked.address {
             object.insert("Address".to_owned(), hex(address));
@@ -214,11 +213,15 @@ impl<'o> Printer<'o> {
             // LLVM uses another key for answers to a symbol.
             Kind::Code if asked.symbol.is_some() => ("Loc", if known { frames() } else { Vec::new() }.into()),
             Kind::Code => ("Symbol", frames().into()),
-            Kind::Data => ("Data", json!({ "Name": "", "Size": "0x0", "Start": "0x0" })),
+            Kind::Data => {
+                let known = answer.variable.clone().unwrap_or_default();
+                let name = String::from_utf8_lossy(&known.name).into_owned();
+                ("Data", json!({ "Name": name, "Size": hex(known.size), "Start": hex(known.start) }))
+            }
             Kind::Frame => ("Frame", json!([])),
         };
         object.insert(key.to_owned(), value);
-        if let Some((certainty, count)) = folded.filter(|_| asked.kind == Kind::Code) {
+        if let Some((certainty, count)) = answer.folded.filter(|_| asked.kind == Kind::Code) {
             object.insert("Certainty".to_owned(), certainty.into());
             object.insert("CandidateCount".to_owned(), count.into());
         }

@@ -1,0 +1,54 @@
+//! Reads the variables of a unit that have a fixed address (DWARF 5 4.1), with the place of their declaration.
+
+use gimli::{AttributeValue, Expression};
+
+use crate::model::{ImageAddr, UnitVariable};
+use crate::read::sections::bytes::Endianity;
+use crate::read::sections::entries::Entry;
+use crate::read::unit::numbering::Numbering;
+use crate::read::unit::origins::SubprogramIdentity;
+use crate::read::unit::roles::Role;
+use crate::read::unit::walked_unit::{UnitEntries, WalkedUnit};
+
+/// Reads a variable; `None` if it has no name, no fixed address, or one that the linker erased.
+pub(crate) fn variable<'f, E: Endianity>(
+    unit: &WalkedUnit<'_, 'f, E>,
+    ids: &mut Numbering<'_, 'f, E>,
+    entries: &mut UnitEntries<'_, 'f, E>,
+    mut entry: Entry<Role>,
+) -> gimli::Result<Option<UnitVariable>> {
+    let place = ids.origins.place(entry.offset);
+    let (mut identity, mut address) = (SubprogramIdentity::default(), None);
+    let encoding = unit.unit.encoding();
+    while let Some(attribute) = entries.attribute(&mut entry)? {
+        match (attribute.name, attribute.value) {
+            // Before DWARF 4 an expression has the form of a block (DWARF 3 7.5.4).
+            (
+                gimli::DW_AT_location,
+                AttributeValue::Exprloc(Expression(bytes)) | AttributeValue::Block(bytes),
+            ) => {
+                let mut operations = Expression(bytes).operations(encoding);
+                address = match operations.next() {
+                    Ok(Some(gimli::Operation::Address { address })) => Some(address),
+                    Ok(Some(gimli::Operation::AddressIndex { index })) => {
+                        unit.dwarf.address(unit.unit, index).ok()
+                    }
+                    _ => None,
+                };
+                // More operations make another value of the address: that of a thread's variable, or a part of another one.
+                address = address.filter(|_| matches!(operations.next(), Ok(None)));
+            }
+            (gimli::DW_AT_location, _) => {}
+            _ => ids.origins.take(place, &mut identity, &attribute, &mut ids.diagnostics),
+        }
+    }
+    // Tombstones are 0, 1, and the last two addresses.
+    let last = u64::MAX >> (64 - 8 * u32::from(encoding.address_size.clamp(1, 8)));
+    let Some(address) = address.filter(|&address| address > 1 && address < last - 1) else { return Ok(None) };
+    // clang describes string literals by variables without a name.
+    if identity.name.is_none() && identity.linkage_name.is_none() && identity.next.is_none() {
+        return Ok(None);
+    }
+    let (origin, _) = ids.origins.finish(place, identity, &mut ids.diagnostics);
+    Ok(Some(UnitVariable { address: ImageAddr(address), origin }))
+}
