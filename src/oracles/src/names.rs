@@ -23,7 +23,7 @@ const HELP: &str = "cargo xtask names [PROGRAM]... [--addresses N] [--seed S] [-
 
 /// Why a name differs from llvm-symbolizer's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Cause {
+enum NameCause {
     Equal,
     /// The tool prints `??`. It reads no symbols of a separate debug file.
     Nameless,
@@ -36,39 +36,47 @@ enum Cause {
     None,
 }
 
-impl Cause {
-    const ALL: [Cause; 6] =
-        [Cause::Equal, Cause::Nameless, Cause::Clone, Cause::OtherName, Cause::OtherMember, Cause::None];
+impl NameCause {
+    const ALL: [NameCause; 6] = [
+        NameCause::Equal,
+        NameCause::Nameless,
+        NameCause::Clone,
+        NameCause::OtherName,
+        NameCause::OtherMember,
+        NameCause::None,
+    ];
 
     fn words(self) -> &'static str {
         match self {
-            Cause::Equal => "equal",
-            Cause::Nameless => "llvm-symbolizer has no name",
-            Cause::Clone => "ours is the symbol of a clone or a part, llvm-symbolizer's the name in DWARF",
-            Cause::OtherName => "two names of one function",
-            Cause::OtherMember => "two functions with equal code",
-            Cause::None => "no cause",
+            NameCause::Equal => "equal",
+            NameCause::Nameless => "llvm-symbolizer has no name",
+            NameCause::Clone => {
+                "ours is the symbol of a clone or a part, llvm-symbolizer's the name in DWARF"
+            }
+            NameCause::OtherName => "two names of one function",
+            NameCause::OtherMember => "two functions with equal code",
+            NameCause::None => "no cause",
         }
     }
 
     /// `known` is the answer of `lookup`, which has all names of the address.
-    fn of(ours: &str, theirs: &str, known: &Answer) -> Cause {
+    fn of(ours: &str, theirs: &str, known: &Answer) -> NameCause {
         let is_clone = ours.strip_prefix(theirs).is_some_and(|ending| ending.starts_with('.'));
         let has = |aliases: &[String]| aliases.iter().any(|alias| alias == theirs);
         let shown = known.frames.last().is_some_and(|frame| frame.name == theirs);
         let mut members = known.candidates.iter();
         match () {
-            () if ours == theirs => Cause::Equal,
-            () if theirs.is_empty() => Cause::Nameless,
-            () if is_clone => Cause::Clone,
-            () if shown || has(&known.aliases) => Cause::OtherName,
+            () if ours == theirs => NameCause::Equal,
+            () if theirs.is_empty() => NameCause::Nameless,
+            () if is_clone => NameCause::Clone,
+            () if shown || has(&known.aliases) => NameCause::OtherName,
             () if members.any(|member| {
                 has(&member.aliases) || member.frames.last().is_some_and(|frame| frame.name == theirs)
             }) =>
             {
-                Cause::OtherMember
+                NameCause::OtherMember
             }
-            () => Cause::None,
+            () => NameCause::None,
         }
     }
 }
@@ -119,23 +127,23 @@ fn compare(tools: &Tools, program: &Program, options: &DiffOptions) -> Result<us
     let name = |answer: &Answer| answer.frames.last().map(|frame| frame.name.clone()).unwrap_or_default();
     let mut without = 0;
     for (door, ours) in [("lookup", &known), ("stand-in", &stand_in)] {
-        let mut by_cause: BTreeMap<Cause, (usize, Vec<String>)> = BTreeMap::new();
+        let mut by_cause: BTreeMap<NameCause, (usize, Vec<String>)> = BTreeMap::new();
         for (index, address) in addresses.iter().enumerate() {
             let (ours, theirs) = (name(&ours[index]), name(&theirs[index]));
-            let (count, examples) = by_cause.entry(Cause::of(&ours, &theirs, &known[index])).or_default();
+            let (count, examples) = by_cause.entry(NameCause::of(&ours, &theirs, &known[index])).or_default();
             *count += 1;
             if examples.len() < options.examples {
                 examples.push(format!("{address:#x}: `{ours}`, llvm-symbolizer `{theirs}`"));
             }
         }
         println!("{}, {door}, {} addresses", program.file.display(), addresses.len());
-        for cause in Cause::ALL {
+        for cause in NameCause::ALL {
             let Some((count, examples)) = by_cause.get(&cause) else { continue };
             println!("  {:6.2} %  {}", 100.0 * *count as f64 / addresses.len() as f64, cause.words());
-            let shown = examples.iter().filter(|_| cause != Cause::Equal);
+            let shown = examples.iter().filter(|_| cause != NameCause::Equal);
             shown.for_each(|example| println!("            {example}"));
         }
-        without += by_cause.get(&Cause::None).map_or(0, |(count, _)| *count);
+        without += by_cause.get(&NameCause::None).map_or(0, |(count, _)| *count);
     }
     Ok(without)
 }
@@ -186,15 +194,15 @@ mod tests {
             ..Answer::default()
         };
         for (ours, theirs, cause) in [
-            ("abort", "abort", Cause::Equal),
-            ("abort", "", Cause::Nameless),
-            ("abort.part.0", "abort", Cause::Clone),
-            ("abort", "__GI_abort", Cause::OtherName),
-            ("__GI_abort", "abort", Cause::OtherName),
-            ("abort", "exit", Cause::OtherMember),
-            ("abort", "raise", Cause::None),
+            ("abort", "abort", NameCause::Equal),
+            ("abort", "", NameCause::Nameless),
+            ("abort.part.0", "abort", NameCause::Clone),
+            ("abort", "__GI_abort", NameCause::OtherName),
+            ("__GI_abort", "abort", NameCause::OtherName),
+            ("abort", "exit", NameCause::OtherMember),
+            ("abort", "raise", NameCause::None),
         ] {
-            assert_eq!(Cause::of(ours, theirs, &known), cause, "{ours} {theirs}");
+            assert_eq!(NameCause::of(ours, theirs, &known), cause, "{ours} {theirs}");
         }
     }
 }

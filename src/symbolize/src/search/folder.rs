@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use foldsym_store::{ModuleId, SymbolMap};
 
-use super::kept::{self, Kept, KeptFile, KeptFolder, KnownFile, Stamp};
+use super::kept::{self, KeptFile, KeptFolder, KeptIndex, KnownFile, Stamp};
 use super::name::{key_of, may_be_program};
 use crate::fits::is_fsym;
 
@@ -84,7 +84,7 @@ impl Folder {
     /// process found.
     pub(super) fn list(root: &Path, file: Option<PathBuf>, bounds: Bounds) -> Self {
         let made = Instant::now();
-        let kept = file.as_deref().map(Kept::read).unwrap_or_default();
+        let kept = file.as_deref().map(KeptIndex::read).unwrap_or_default();
         let (mut folders, mut entries, mut bound) = (Vec::new(), Vec::new(), None);
         let mut open = VecDeque::from([(root.to_owned(), 0)]);
         let mut seen = 0;
@@ -241,7 +241,7 @@ struct Listing {
 
 impl Listing {
     /// Lists a folder, of `most` entries at most, or takes the list that an earlier process made. `None` if it cannot be read.
-    fn of(path: &Path, found: &Metadata, kept: &Kept, most: usize) -> Option<Self> {
+    fn of(path: &Path, found: &Metadata, kept: &KeptIndex, most: usize) -> Option<Self> {
         if let Some(same) = kept.folder(path, found).filter(|same| same.entries <= most) {
             let files = same.files.iter().map(|file| (file.name.clone().into(), file.known().map(Box::new)));
             return Some(Self {

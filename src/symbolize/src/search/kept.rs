@@ -77,9 +77,9 @@ impl KeptFile {
 
 /// The folders of an index by path.
 #[derive(Debug, Default)]
-pub(super) struct Kept(HashMap<PathBuf, KeptFolder>);
+pub(super) struct KeptIndex(HashMap<PathBuf, KeptFolder>);
 
-impl Kept {
+impl KeptIndex {
     /// Reads the index of a folder. It is empty if there is none.
     pub(super) fn read(file: &Path) -> Self {
         let Ok(file) = foldsym_store::open_regular(file) else { return Self::default() };

@@ -2,7 +2,7 @@
 
 use foldsym_symbolize::{AddressKind, number};
 
-use super::{Frame, Symbol};
+use super::frame::{Frame, Symbol};
 use crate::answer::address::hex;
 
 /// Reads `/opt/app(+0x1567) [0x55d0c1234567]`, `app(f+0x12) [0x55d0c1234567]` or `app(+0x1567)`, of glibc's `backtrace_symbols`.

@@ -3,12 +3,12 @@
 use foldsym_symbolize::{AddressKind, number};
 use rustc_hash::FxHashMap;
 
-use super::Frame;
+use super::frame::Frame;
 use crate::answer::address_map::AddressMap;
 
 /// Modules and mappings that lines of markup declared.
 #[derive(Default)]
-pub(in super::super) struct Markup {
+pub(crate) struct Markup {
     /// Name and build id, by number.
     modules: FxHashMap<u64, (String, String)>,
     mappings: AddressMap<MappedModule>,
@@ -27,7 +27,7 @@ const MAX_DECLARED: usize = 1 << 16;
 
 impl Markup {
     /// Reads the declarations of a line.
-    pub(in super::super) fn context(&mut self, line: &str) {
+    pub(crate) fn context(&mut self, line: &str) {
         // Most lines of a log have no element.
         let Some(element) = element(line) else { return };
         let mut fields = element.split(':');

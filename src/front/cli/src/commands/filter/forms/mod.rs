@@ -1,12 +1,12 @@
 //! Which lines of a log are frames. Each form is a row of one table: how its lines are read, and real lines as examples. A line that has
 //! a form by half has none.
 
+mod frame;
 mod kernel;
 mod markup;
 mod numbered;
 
-use foldsym_symbolize::AddressKind;
-
+pub(super) use frame::{Frame, Symbol};
 pub(super) use markup::Markup;
 
 /// Which form a line has.
@@ -110,38 +110,6 @@ const READERS: &[Reader] = &[
     },
 ];
 
-/// The function that a line names, in place of an address of the module.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Symbol {
-    pub(super) name: String,
-    /// Bytes from this symbol to the next.
-    pub(super) size: Option<u64>,
-}
-
-/// A frame as its line has it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Frame {
-    /// Text in front of the frame's number.
-    pub(super) prefix: String,
-    /// Its number in the stack, if the line has one.
-    pub(super) number: Option<u64>,
-    /// The address in the process, as written; empty if the line has none.
-    pub(super) given: String,
-    /// Functions and places that the line has already.
-    pub(super) names: String,
-    /// `None` if the line does not say.
-    pub(super) module: Option<String>,
-    pub(super) id: Option<String>,
-    /// A link-time address of the module, or an offset from the start of the function that the line names.
-    pub(super) address: u64,
-    pub(super) symbol: Option<Symbol>,
-    /// The frame proves nothing about others: the kernel found the address on the stack, and does not know whether it is a caller; or the
-    /// line is about one function.
-    pub(super) is_doubtful: bool,
-    /// The kind of the address; `None` if it follows from the position in the stack: exact, then return addresses.
-    pub(super) kind: Option<AddressKind>,
-}
-
 /// Reads a line; `None` if it is not a frame.
 pub(super) fn parse(line: &str, markup: &Markup) -> Option<(Form, Frame)> {
     READERS.iter().find_map(|reader| Some((reader.form, (reader.read)(line, markup)?)))
@@ -149,6 +117,8 @@ pub(super) fn parse(line: &str, markup: &Markup) -> Option<(Form, Frame)> {
 
 #[cfg(test)]
 mod tests {
+    use foldsym_symbolize::AddressKind;
+
     use super::*;
 
     fn markup() -> Markup {

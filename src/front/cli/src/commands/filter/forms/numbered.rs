@@ -6,7 +6,7 @@
 use foldsym_reports::sanitizer::Line;
 use foldsym_symbolize::{AddressKind, module_and_offset};
 
-use super::Frame;
+use super::frame::Frame;
 use crate::answer::address::hex;
 
 /// Beginnings of a frame that are tried in one line: a title of a logger may have a number too.
