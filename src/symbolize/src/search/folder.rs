@@ -4,12 +4,14 @@ use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use foldsym_store::{ModuleId, SymbolMap};
+use foldsym_store::{ModuleId, SymbolMap, open_regular};
 
 use super::name::{key_of, may_be_program};
 use crate::fits::is_fsym;
+use crate::unknown::is_passing;
 
 /// Entries of folders that are listed, at most: some 100 MiB of memory, and some seconds.
 const MAX_ENTRIES: usize = 1 << 20;
@@ -53,6 +55,8 @@ pub(super) struct Folder {
     bounds: Bounds,
     made: Instant,
     took: Duration,
+    /// Files could not be opened since the process has no descriptor left.
+    lacks: AtomicBool,
 }
 
 /// Files by identity: a build id, and the debug id that follows from it.
@@ -68,10 +72,16 @@ impl Folder {
         let made = Instant::now();
         let (mut folders, mut entries, mut bound) = (Vec::new(), Vec::new(), None);
         let mut open = VecDeque::from([(root.to_owned(), 0)]);
-        let mut seen = 0;
+        let (mut seen, mut lacks) = (0, false);
         'all: while let Some((folder, depth)) = open.pop_front() {
-            // A folder that cannot be read has no files for us.
-            let Ok(list) = std::fs::read_dir(&folder) else { continue };
+            let list = match std::fs::read_dir(&folder) {
+                Ok(list) => list,
+                // A folder that cannot be read has no files for us.
+                Err(error) => {
+                    lacks |= is_passing(&error);
+                    continue;
+                }
+            };
             let number = folders.len() as u32;
             for entry in list.flatten() {
                 seen += 1;
@@ -106,12 +116,17 @@ impl Folder {
             (key_of(&name).into_owned(), entry.folder, entry.name.clone())
         });
         let took = made.elapsed();
-        Self { folders, entries, bound, identified: OnceLock::new(), bounds, made, took }
+        Self { folders, entries, bound, identified: OnceLock::new(), bounds, made, took, lacks: lacks.into() }
+    }
+
+    /// Whether files could not be opened since the process had no descriptor left.
+    pub(super) fn lacks(&self) -> bool {
+        self.lacks.load(Ordering::Relaxed)
     }
 
     /// Whether files that are new may be missing.
     pub(super) fn is_old(&self) -> bool {
-        self.made.elapsed() > FRESH_FOR.max(20 * self.took)
+        self.lacks() || self.made.elapsed() > FRESH_FOR.max(20 * self.took)
     }
 
     /// The number of files that may be programs.
@@ -163,7 +178,11 @@ impl Folder {
                 break;
             }
             let Some(path) = self.path(entry) else { continue };
-            for id in ids_of(&path) {
+            let ids = ids_of(&path);
+            if ids.is_empty() && open_regular(&path).is_err_and(|error| is_passing(&error)) {
+                self.lacks.store(true, Ordering::Relaxed);
+            }
+            for id in ids {
                 identified.files.entry(id).or_default().push(index as u32);
             }
         }
