@@ -26,7 +26,7 @@ use minidump_unwind::{
     SymbolProvider, SystemInfo,
 };
 
-use crate::{MAX_NAME, Options, Trust, cut};
+use crate::{MAX_FRAMES, MAX_NAME, Options, Trust, cut};
 
 mod program;
 mod registers;
@@ -38,6 +38,10 @@ use rows::Rows;
 
 /// Bytes of a stack that one part of a walk reads, from the stack pointer on: each frame takes some kilobytes until the part is done.
 pub(crate) const MAX_STACK: usize = 1 << 20;
+/// Most frames of one part: `minidump-unwind` keeps some 4 KiB for each of them until the part ends.
+const MAX_PART: usize = 1 << 15;
+/// Words of stacks that are looked up for a scan, for each frame that a report may have: threads may share a stack.
+const SCANS_A_FRAME: usize = 4;
 /// The smallest frame: a return address.
 const MIN_FRAME: usize = 8;
 /// Most frames that the stacks of a small report may have together.
@@ -178,6 +182,8 @@ pub(crate) struct Walker<'w> {
     /// Most frames that the stacks may have together, and how many of them are left.
     frames: usize,
     left: AtomicUsize,
+    /// Words that may still be looked up for a scan.
+    scans: AtomicUsize,
     /// If the file of a module cannot be found, it is searched once per report, not once per scanned word.
     sources: Mutex<Sources>,
     /// Modules without unwind rules.
@@ -240,6 +246,7 @@ impl<'w> Walker<'w> {
             registers: options.registers,
             frames,
             left: AtomicUsize::new(frames),
+            scans: AtomicUsize::new(frames.saturating_mul(SCANS_A_FRAME)),
             sources: Mutex::default(),
             without_rows: Mutex::default(),
             is_unread: AtomicBool::new(false),
@@ -252,6 +259,9 @@ impl<'w> Walker<'w> {
         let mut start = Start { context: context.clone(), trust: Trust::Context, kind: AddressKind::Exact };
         for _ in 0..MAX_PARTS {
             let Some(next) = self.part(&start, memory, &mut walked) else { return walked };
+            if walked.frames.len() >= MAX_FRAMES {
+                break;
+            }
             memory = (self.process.memory)(next.context.get_stack_pointer());
             start = next;
         }
@@ -297,7 +307,7 @@ impl<'w> Walker<'w> {
         let provider = Provider {
             walker: self,
             stack: base..end,
-            left: AtomicUsize::new(left.min(MAX_STACK / MIN_FRAME)),
+            left: AtomicUsize::new(left.min(MAX_PART)),
             next: Mutex::default(),
         };
         // `minidump-unwind` takes the address of the first frame as exact. This frame may be at a return address. The row of
@@ -313,7 +323,8 @@ impl<'w> Walker<'w> {
         // A walk that ended far from the end of the memory that was read was not cut.
         let last = stack.frames.last().map_or(0, |frame| frame.context.get_stack_pointer());
         let is_near_end = end.saturating_sub(last) <= (end - base_of_walk) / 8;
-        walked.is_cut &= is_near_end || provider.left.load(Ordering::Relaxed) == 0;
+        walked.is_cut &= is_near_end;
+        walked.is_cut |= provider.left.load(Ordering::Relaxed) == 0;
         for (index, frame) in stack.frames.iter().enumerate() {
             // `instruction` is already inside of the call. The engine finds call keys by the return address itself.
             let place = ReportedAddress::Memory(frame.resume_address);
@@ -344,6 +355,9 @@ impl<'w> Walker<'w> {
                 "the walks ended early: a report of this size has at most {} frames",
                 self.frames
             ));
+        }
+        if self.scans.load(Ordering::Relaxed) == 0 {
+            warnings.push("the walks ended early: too many words of stacks were scanned".to_owned());
         }
         if let Some(module) = self.too_large.and_then(|index| self.process.modules.get(index)) {
             warnings.push(format!(
@@ -467,6 +481,11 @@ impl SymbolProvider for Provider<'_, '_> {
         let address = frame.get_instruction();
         // An address without a function counts as no code, so that the scan of a cancelled walk accepts none.
         if !(self.walker.is_wanted)() {
+            return Ok(());
+        }
+        let scans = self.walker.scans.load(Ordering::Relaxed);
+        self.walker.scans.store(scans.saturating_sub(1), Ordering::Relaxed);
+        if scans == 0 {
             return Ok(());
         }
         if let Some((_, Some((program, bias)))) = self.program(address) {
