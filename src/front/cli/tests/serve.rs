@@ -63,6 +63,40 @@ fn a_server_from_its_start_to_a_signal() {
     assert!(remote.code == 2 && remote.err.contains("--cache DIR"), "{remote:?}");
 }
 
+/// Idle connections leave descriptors for the files that answer.
+#[test]
+fn idle_connections_leave_descriptors_for_files() {
+    let fsym = Fsym::of("demo.elf", &[]);
+    let store = fsym.folder.path().join("symbols");
+    let store = store.to_str().unwrap();
+    let added = foldsym(&["store", "add", store, fsym.str(), "--json"]);
+    let id = added.json()[0]["BuildId"].as_str().unwrap().to_owned();
+    let program = command();
+    let line = format!(
+        "ulimit -n 200 && exec '{}' serve --store '{store}' --read-only --listen 127.0.0.1:0 --threads 2",
+        program.get_program().to_str().unwrap()
+    );
+    let mut child =
+        Command::new("sh").args(["-c", &line]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("http://").unwrap().trim_end_matches('/');
+    let mut first = TcpStream::connect(address).unwrap();
+    // A part of a head, so that the server has accepted it.
+    let body =
+        format!(r#"{{"modules":[{{"id":"{id}","name":"d","base":"0x200000"}}],"frames":["0x20129b"]}}"#);
+    write!(first, "POST /symbolicate HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n").unwrap();
+    let idle: Vec<TcpStream> = (0..200).map(|_| TcpStream::connect(address).unwrap()).collect();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    write!(first, "Content-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+    let mut response = String::new();
+    first.read_to_string(&mut response).unwrap();
+    drop(idle);
+    child.kill().unwrap();
+    let out = child.wait_with_output().unwrap();
+    assert!(response.contains("demo::"), "{response}\n{}", String::from_utf8_lossy(&out.stderr));
+}
+
 /// Built with the feature `remote` of `foldsym-store`, as the command is.
 #[test]
 fn files_of_remote_stores_are_kept_in_the_cache_that_is_named() {

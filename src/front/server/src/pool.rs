@@ -2,7 +2,6 @@
 //! the unwind data that was read to walk stacks.
 
 use std::io;
-use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
@@ -11,7 +10,15 @@ use foldsym_symbolize::{Symbolizer, Worker};
 use tokio::sync::oneshot;
 
 /// The work of a thread for a request.
-type Task = Box<dyn FnOnce(&Reader<'_>, &mut Worker<'_>) + Send>;
+type Task = Box<dyn FnOnce(&mut Answering<'_>) + Send>;
+
+/// What a thread answers with.
+pub(crate) struct Answering<'s> {
+    /// It fetches nothing: the modules that it lacks are to be taken from it.
+    pub(crate) symbolizer: &'s Symbolizer,
+    pub(crate) reader: Reader<'s>,
+    pub(crate) worker: Worker<'s>,
+}
 
 /// The threads. They end when it is dropped.
 pub(crate) struct Pool {
@@ -28,9 +35,7 @@ impl<T> Waiting<T> {
 }
 
 impl Pool {
-    pub(crate) fn start(symbolizer: Arc<Symbolizer>, threads: usize) -> io::Result<Self> {
-        let available = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let threads = if threads == 0 { available() } else { threads };
+    pub(crate) fn start(symbolizer: &Arc<Symbolizer>, threads: usize) -> io::Result<Self> {
         let (sender, receiver) = mpsc::channel::<Task>();
         let receiver = Arc::new(Mutex::new(receiver));
         let kept = Arc::<Kept>::default();
@@ -39,12 +44,13 @@ impl Pool {
             let work = move || {
                 // A thread holds the lock while it waits: one thread waits for a task, the others for the lock.
                 let next = || receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
-                let mut worker = symbolizer.worker();
-                let reader = Reader::sharing(&symbolizer, kept);
+                let symbolizer = symbolizer.without_fetching();
+                let (reader, worker) = (Reader::sharing(&symbolizer, kept), symbolizer.worker());
+                let mut answering = Answering { symbolizer: &symbolizer, reader, worker };
                 while let Ok(task) = next() {
                     // The panic was already printed. The worker's cache may be inconsistent, so the worker is replaced.
-                    if catch_unwind(AssertUnwindSafe(|| task(&reader, &mut worker))).is_err() {
-                        worker = symbolizer.worker();
+                    if catch_unwind(AssertUnwindSafe(|| task(&mut answering))).is_err() {
+                        answering.worker = symbolizer.worker();
                     }
                 }
             };
@@ -57,14 +63,14 @@ impl Pool {
     /// Runs a task on the next free thread. `None` if it panicked.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
-        task: impl FnOnce(&Reader<'_>, &mut Worker<'_>, &Waiting<T>) -> T + Send + 'static,
+        task: impl FnOnce(&mut Answering<'_>, &Waiting<T>) -> T + Send + 'static,
     ) -> Option<T> {
         let (sender, receiver) = oneshot::channel();
         let waiting = Waiting(sender);
-        let task: Task = Box::new(move |reader, worker| {
+        let task: Task = Box::new(move |answering| {
             // The client may have gone while the task waited for a thread.
             if waiting.is_there() {
-                let result = task(reader, worker, &waiting);
+                let result = task(answering, &waiting);
                 // Sending fails if the client has gone meanwhile.
                 let _ = waiting.0.send(result);
             }
