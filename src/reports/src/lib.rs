@@ -286,6 +286,9 @@ pub struct Options {
     pub open_paths: bool,
     /// Keeps the registers of frames, for formats whose stacks this crate walks.
     pub registers: bool,
+    /// Bytes of memory that reading may take. Without it a report may take 40 times its bytes and 200 MB. Profiles and the walks of stacks heed
+    /// it; the memory of other formats follows from their bytes, and is at most 24 times as many.
+    pub memory: Option<u64>,
     /// The kind of callers' addresses, for a format that does not say it and whose producers differ (profiles, the text of `perf script`).
     pub callers: Option<AddressKind>,
 }

@@ -13,6 +13,8 @@ pub(crate) struct Writing<'w> {
     pub(crate) counts: Counts,
     /// Bytes that it may have.
     pub(crate) limit: usize,
+    /// Bytes of memory that reading its report may take.
+    pub(crate) memory: u64,
     /// Its part of the memory.
     pub(crate) held: Held,
     /// There was no memory for more of it.
@@ -147,7 +149,9 @@ impl Writing<'_> {
 
     /// Answers a report: its threads, with the modules and the warnings.
     fn report(&mut self, body: &[u8], reader: &Reader<'_>, worker: &mut Worker<'_>) -> Result<(), Refusal> {
-        let mut opened = match reader.open_while(body, &Options::default(), self.is_wanted) {
+        let mut options = Options::default();
+        options.memory = Some(self.memory);
+        let mut opened = match reader.open_while(body, &options, self.is_wanted) {
             Ok(opened) => opened,
             // The request has ended (the client is gone, or the time is over), so nobody reads this refusal.
             Err(ReportError::Stopped) => return Err(self.refusal()),

@@ -200,7 +200,7 @@ pub fn serve(mut config: Config, ready: impl FnOnce(Bound)) -> Result<(), ServeE
     // Another process may truncate a file, and the server must go on.
     config.symbolizer.serves(shares.files);
     let symbolizer = Arc::new(config.symbolizer);
-    let pool = pool::Pool::start(&symbolizer, config.limits.threads)?;
+    let pool = pool::Pool::start(&symbolizer, config.limits.threads, shares.thread)?;
     let Limits { fetches, fetched, fetch, .. } = config.limits;
     let fetcher = fetch::Fetcher::start(&symbolizer, fetches, fetched, fetch)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -220,7 +220,7 @@ pub fn serve(mut config: Config, ready: impl FnOnce(Bound)) -> Result<(), ServeE
         limits: config.limits,
         metrics: config.metrics.then(metrics::Metrics::new),
         memory,
-        kept: shares.thread,
+        kept: shares.thread / 2,
         buffers: Arc::default(),
         running: std::sync::atomic::AtomicUsize::new(0),
     };

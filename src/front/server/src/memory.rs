@@ -14,6 +14,16 @@ const UNIT: usize = 1 << 10;
 /// is the list of a report's modules and samples, and one stack.
 const WORK_A_BYTE: usize = 24;
 const LEAST_WORK: usize = 4 << 20;
+/// The same for a profile, which is compressed, and for a minidump or core, whose stacks are walked.
+const HEAVY_WORK: usize = 128 << 20;
+
+/// Bytes of memory that the work on a body may take.
+fn work_on(body: &[u8]) -> usize {
+    let is_heavy =
+        [&b"\x1f\x8b"[..], b"MDMP", b"PMDM", b"\x7fELF"].iter().any(|magic| body.starts_with(magic));
+    let least = if is_heavy { HEAVY_WORK } else { LEAST_WORK };
+    body.len().saturating_mul(WORK_A_BYTE).saturating_add(least)
+}
 
 /// How the memory of a server is shared out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,15 +95,20 @@ impl Memory {
     }
 
     /// Waits for the memory that the work on a body takes: at most half of what the body leaves, since its answer needs some too.
-    pub(crate) async fn work(&self, body: &Held, bytes: usize) -> Option<Held> {
-        let wanted = bytes.saturating_mul(WORK_A_BYTE).saturating_add(LEAST_WORK);
-        let most = self.units.saturating_sub(body.units()).saturating_mul(UNIT) / 2;
+    pub(crate) async fn work(&self, held: &Held, body: &[u8]) -> Option<Held> {
+        let wanted = work_on(body);
+        let most = self.units.saturating_sub(held.units()).saturating_mul(UNIT) / 2;
         let mut held = self.nothing();
         self.grow(&mut held, wanted.min(most)).await.then_some(held)
     }
 }
 
 impl Held {
+    /// How many bytes it has.
+    pub(crate) fn bytes(&self) -> usize {
+        self.units() * UNIT
+    }
+
     fn units(&self) -> usize {
         self.permit.as_ref().map_or(0, OwnedSemaphorePermit::num_permits)
     }
@@ -145,7 +160,7 @@ mod tests {
         assert!(!memory.grow(&mut other, 101 * UNIT).await, "there will never be so much");
         // Work that needs more than all gets half of what the body leaves.
         drop(other);
-        assert!(memory.work(&one, 1 << 40).await.is_some_and(|work| work.units() == 45));
+        assert!(memory.work(&one, &[0; 1 << 17]).await.is_some_and(|work| work.units() == 45));
         drop(one);
         assert_eq!(free(&memory), 100 * UNIT);
     }

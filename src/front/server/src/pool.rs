@@ -12,6 +12,9 @@ use tokio::sync::oneshot;
 /// The work of a thread for a request.
 type Task = Box<dyn FnOnce(&mut Answering<'_>) + Send>;
 
+/// Bytes of JSON of earlier answers that a thread keeps.
+const MAX_TEXTS: usize = 16 << 20;
+
 /// What a thread answers with.
 pub(crate) struct Answering<'s> {
     /// It fetches nothing: the modules that it lacks are to be taken from it.
@@ -35,7 +38,8 @@ impl<T> Waiting<T> {
 }
 
 impl Pool {
-    pub(crate) fn start(symbolizer: &Arc<Symbolizer>, threads: usize) -> io::Result<Self> {
+    /// Starts the threads, each of which keeps at most so many bytes from request to request.
+    pub(crate) fn start(symbolizer: &Arc<Symbolizer>, threads: usize, most: u64) -> io::Result<Self> {
         let (sender, receiver) = mpsc::channel::<Task>();
         let receiver = Arc::new(Mutex::new(receiver));
         let kept = Arc::<Kept>::default();
@@ -45,12 +49,18 @@ impl Pool {
                 // A thread holds the lock while it waits: one thread waits for a task, the others for the lock.
                 let next = || receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 let symbolizer = symbolizer.without_fetching();
-                let (reader, worker) = (Reader::sharing(&symbolizer, kept), symbolizer.worker());
-                let mut answering = Answering { symbolizer: &symbolizer, reader, worker };
+                let texts = usize::try_from(most / 2).unwrap_or(usize::MAX).min(MAX_TEXTS);
+                let worker = || {
+                    let mut worker = symbolizer.worker();
+                    worker.keep_texts(texts);
+                    worker
+                };
+                let (reader, first) = (Reader::sharing(&symbolizer, kept), worker());
+                let mut answering = Answering { symbolizer: &symbolizer, reader, worker: first };
                 while let Ok(task) = next() {
                     // The panic was already printed. The worker's cache may be inconsistent, so the worker is replaced.
                     if catch_unwind(AssertUnwindSafe(|| task(&mut answering))).is_err() {
-                        answering.worker = symbolizer.worker();
+                        answering.worker = worker();
                     }
                 }
             };

@@ -298,8 +298,7 @@ async fn answer(
     let mut rounds = 0;
     let (out, counts, held) = loop {
         let (buffers, received) = (shared.buffers.clone(), received.clone());
-        let work =
-            shared.memory.work(&received.held, received.bytes.len()).await.ok_or_else(Refusal::busy)?;
+        let work = shared.memory.work(&received.held, &received.bytes).await.ok_or_else(Refusal::busy)?;
         let held = shared.memory.nothing();
         let answered = shared.pool.run(move |answering, waiting| {
             let is_wanted = || waiting.is_there();
@@ -308,8 +307,10 @@ async fn answer(
             let requests = Requests::default();
             // Answers are longer than their requests.
             let out = buffers.take(bytes.min(1 << 20));
+            let memory = work.bytes() as u64;
+            let (is_out, room) = (false, 0);
             let mut writing =
-                Writing { out, counts, limit, held, is_out: false, room: 0, requests, is_wanted: &is_wanted };
+                Writing { out, counts, limit, memory, held, is_out, room, requests, is_wanted: &is_wanted };
             let written = write(&received.bytes, answering, &mut writing);
             writing.counts.sent = writing.out.len() as u64;
             answering.worker.rest(kept);

@@ -115,9 +115,12 @@ impl Profile {
     /// [`ReportError::Damaged`] if the bytes are not a profile, or decompress to too many.
     pub fn parse(bytes: &[u8], options: &Options) -> Result<Self, ReportError> {
         let (given, mut unpacked) = (bytes.len() as u64, Vec::new());
+        // What is decompressed is there while its records are made.
+        let of_memory = |part: u64| options.memory.map_or(u64::MAX, |memory| memory / part);
         let mut justified = given;
         let bytes = if bytes.starts_with(&GZIP) {
             let most = given.saturating_mul(MAX_RATIO).saturating_add(FREE_BYTES).min(MAX_BYTES);
+            let most = most.min(of_memory(4));
             // One byte above the limit shows that there is more, so the rest need not be decompressed.
             let read = flate2::read::MultiGzDecoder::new(bytes).take(most + 1).read_to_end(&mut unpacked);
             read.map_err(|error| {
@@ -143,7 +146,7 @@ impl Profile {
         let may = |of_byte, free, max| justified.saturating_mul(of_byte).saturating_add(free).min(max);
         // Decompressed bytes and records are there at once.
         let together = given.saturating_mul(MEMORY_OF_GIVEN).saturating_add(FREE_OF_GIVEN);
-        let most = may(MEMORY_A_BYTE, FREE_MEMORY, MAX_MEMORY).min(together);
+        let most = may(MEMORY_A_BYTE, FREE_MEMORY, MAX_MEMORY).min(together).min(of_memory(2));
         if memory > most {
             let what = format!(
                 "its records take {memory} bytes of memory, more than {most} for {given} bytes of input"
