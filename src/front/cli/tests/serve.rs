@@ -128,3 +128,66 @@ fn files_of_remote_stores_are_kept_in_the_cache_that_is_named() {
     }
     assert!(!folder.path().join("own").exists());
 }
+
+/// The most memory that a process had so far, in kilobytes.
+#[cfg(target_os = "linux")]
+fn peak(process: u32) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    peak.trim().split(' ').next().unwrap().parse().unwrap()
+}
+
+/// Reports that were made to take memory, and clients that do not read their answers.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_stays_within_its_budget() {
+    const MEMORY: usize = 256 << 20;
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().to_str().unwrap();
+    let memory = MEMORY.to_string();
+    let cache = folder.path().join("cache");
+    let serve =
+        ["serve", "--search", store, "--listen", "127.0.0.1:0", "--threads", "2", "--memory", &memory];
+    let mut child = command();
+    child.args(serve).args(["--cache", cache.to_str().unwrap()]).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = child.spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("http://").unwrap().trim_end_matches('/').to_owned();
+    let ask = |path: &str, body: &[u8]| {
+        let mut stream = TcpStream::connect(&address).unwrap();
+        let head = format!("POST {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close");
+        write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n", body.len()).unwrap();
+        // The server may refuse before it has read everything.
+        let _ = stream.write_all(body);
+        let mut status = [0; 12];
+        let _ = stream.read_exact(&mut status);
+        (stream, String::from_utf8_lossy(&status[9..]).into_owned())
+    };
+    let heading = format!("==1==ERROR: AddressSanitizer: {}\n#0 0x1 (a+0x1)\n", "h".repeat(1000));
+    let stacks = [heading.as_str(), &"#0 0x1\n".repeat(2_000_000)].concat();
+    let lists = format!("{{\"memoryMap\":[],\"stacks\":[{}[]]}}", "[],".repeat(5_000_000));
+    let lines = "{\"modules\":[],\"frames\":[]}\n".repeat(500_000);
+    let long = format!(
+        "{{\"modules\":[{{\"name\":\"{}\",\"base\":16}}],\"frames\":[{}17]}}",
+        "n".repeat(200_000),
+        "17,".repeat(100_000)
+    );
+    for body in [&stacks, &lists, &lines, &long] {
+        for path in ["/symbolicate", "/symbolicate/v5"] {
+            let (mut stream, _) = ask(path, body.as_bytes());
+            let _ = std::io::copy(&mut stream, &mut std::io::sink());
+        }
+    }
+    // An answer has some 13 MB.
+    let frames = format!("{{\"modules\":[],\"frames\":[{}1]}}", "1,".repeat(120_000));
+    let unread: Vec<_> = (0..14).map(|_| ask("/symbolicate", frames.as_bytes())).collect();
+    let refused = unread.iter().filter(|(_, status)| status == "503").count();
+    let peak = peak(child.id());
+    drop(unread);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(refused > 0, "all answers fit");
+    // The program itself, and what the allocator keeps, are no part of the budget.
+    assert!(peak < MEMORY / 1024 * 3 / 2 + 100_000, "{peak} kB");
+}

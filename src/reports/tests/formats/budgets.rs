@@ -45,6 +45,18 @@ fn modules_and_threads_that_share_one_name() {
     }
 }
 
+/// Each frame of an answer repeats the name of its module.
+#[test]
+fn a_name_of_a_module_is_no_longer_than_a_path() {
+    let name = "n".repeat(200_000);
+    let json = format!("{{\"modules\":[{{\"name\":\"{name}\",\"base\":16}}],\"frames\":[17]}}");
+    for report in [json, format!("#0 0x1 (/{name}+0x1)\n"), format!("a 1 1.1: x\n 1 f (/{name})\n")] {
+        let report = read(report.as_bytes(), &none()).unwrap();
+        let names: Vec<usize> = report.modules.iter().map(|module| module.name.len()).collect();
+        assert!(names.iter().all(|len| *len <= 4096), "{names:?}");
+    }
+}
+
 /// A chain of frame pointers of 6,000 frames, which 100 threads share.
 fn shared_stack() -> Vec<u8> {
     let stack: Vec<u64> = (0..6000).flat_map(|nth| [STACK + 16 * (nth + 2), 0x40_1000]).collect();
