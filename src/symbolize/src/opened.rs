@@ -35,6 +35,17 @@ pub(crate) enum Reach {
     Local,
 }
 
+/// Whether remote stores and servers are to be asked for a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fetch {
+    /// They were asked, or need not be.
+    No,
+    /// They were not asked yet, and may have more than there is.
+    Needed,
+    /// They were asked a while ago: their answer of then is used, and they may have another one now.
+    Again,
+}
+
 /// An opened file, or why there is none.
 pub(crate) type Opened = Result<Arc<SymbolMap>, Unknown>;
 
@@ -45,8 +56,8 @@ pub(crate) struct Found {
     pub(crate) when: Instant,
     /// Another source may have more later: no file was found, or one that lacks a part of its debug information or code.
     pub(crate) is_lacking: bool,
-    /// Remote stores and servers were not asked, and may have more.
-    pub(crate) is_unfetched: bool,
+    /// Whether remote stores and servers are to be asked.
+    pub(crate) fetch: Fetch,
     /// The number of searches so far.
     looked: u64,
 }
@@ -123,13 +134,13 @@ impl OpenFiles {
     fn known_build(&self, key: &Key) -> Option<Found> {
         let slot = lock(&self.slots).get(&of_build(key)?).cloned()?;
         let found = lock(&slot.found).clone()?;
-        (found.opened.is_ok() && !found.is_lacking && !found.is_unfetched).then_some(found)
+        (found.opened.is_ok() && !found.is_lacking && found.fetch == Fetch::No).then_some(found)
     }
 
     /// Makes a file known by its identity, and closes others beyond the bounds.
     fn share(&self, key: &Key, slot: &Arc<Slot>, found: &Found) {
         let mut slots = lock(&self.slots);
-        if let Some(build) = of_build(key).filter(|_| !found.is_lacking && !found.is_unfetched) {
+        if let Some(build) = of_build(key).filter(|_| !found.is_lacking && found.fetch == Fetch::No) {
             // The name's own entry would close another file.
             slots.pop(key);
             slots.put(build, slot.clone());
@@ -152,8 +163,8 @@ impl OpenFiles {
         let known = || lock(&slot.found).clone();
         let before = known();
         let _looking = match &before {
-            Some(found) if !self.is_stale(found) && !found.is_unfetched => return found.clone(),
-            Some(found) if !found.is_unfetched => match slot.looking.try_lock() {
+            Some(found) if !self.is_stale(found) && found.fetch == Fetch::No => return found.clone(),
+            Some(found) if found.fetch == Fetch::No => match slot.looking.try_lock() {
                 Ok(guard) => guard,
                 Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
                 Err(TryLockError::WouldBlock) => return found.clone(),
@@ -162,7 +173,7 @@ impl OpenFiles {
         };
         // Another thread may have searched in between.
         let looked = before.as_ref().map_or(0, |found| found.looked);
-        if let Some(found) = known().filter(|found| found.looked > looked && !found.is_unfetched) {
+        if let Some(found) = known().filter(|found| found.looked > looked && found.fetch == Fetch::No) {
             return found;
         }
         let new = self.find(key, Reach::All);
@@ -176,14 +187,14 @@ impl OpenFiles {
             (Ok((map, is_lacking)), _) => (Ok(Arc::new(map)), is_lacking),
             (Err(NotFound { why, .. }), None) => (Err(why), true),
         };
-        let is_unfetched = false;
-        keep(slot, Found { opened, when: Instant::now(), is_lacking, is_unfetched, looked: looked + 1 })
+        let fetch = Fetch::No;
+        keep(slot, Found { opened, when: Instant::now(), is_lacking, fetch, looked: looked + 1 })
     }
 
     /// The result in a slot, else what this machine has. Does not wait for a thread that fetches.
     fn look_here(&self, slot: &Slot, key: &Key) -> Found {
         let known = || lock(&slot.found).clone();
-        let is_enough = |found: &Found| !self.is_stale(found) || found.is_unfetched;
+        let is_enough = |found: &Found| !self.is_stale(found) || found.fetch == Fetch::Needed;
         if let Some(found) = known().filter(is_enough) {
             return found;
         }
@@ -194,13 +205,15 @@ impl OpenFiles {
         }
         let looked = before.as_ref().map_or(0, |found| found.looked);
         match (self.find(key, Reach::Local), before) {
+            // Not kept, so that it is fetched once more, and then counts as new.
+            (Err(_) | Ok((_, true)), Some(before)) => Found { fetch: Fetch::Again, ..before },
             (Ok((map, is_lacking)), _) => {
                 let (opened, when) = (Ok(Arc::new(map)), Instant::now());
                 // A whole file is as good as one that would be fetched.
-                keep(slot, Found { opened, when, is_lacking, is_unfetched: is_lacking, looked })
+                let fetch = if is_lacking { Fetch::Needed } else { Fetch::No };
+                keep(slot, Found { opened, when, is_lacking, fetch, looked })
             }
-            (Err(_), Some(before)) => Found { is_unfetched: true, ..before },
-            (Err(not_found), None) => Found { is_unfetched: true, ..passing(not_found.why, looked) },
+            (Err(not_found), None) => Found { fetch: Fetch::Needed, ..passing(not_found.why, looked) },
         }
     }
 
@@ -228,7 +241,7 @@ fn of_build(key: &Key) -> Option<Key> {
 
 /// A result that is not kept.
 fn passing(why: Unknown, looked: u64) -> Found {
-    Found { opened: Err(why), when: Instant::now(), is_lacking: true, is_unfetched: false, looked }
+    Found { opened: Err(why), when: Instant::now(), is_lacking: true, fetch: Fetch::No, looked }
 }
 
 fn keep(slot: &Slot, found: Found) -> Found {

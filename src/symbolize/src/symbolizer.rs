@@ -13,7 +13,7 @@ use foldsym_store::{Store, StoreError, SymbolMap};
 
 use crate::cache::Cache;
 use crate::find::Finder;
-use crate::opened::{Key, OpenFiles, Opened, Reach};
+use crate::opened::{Fetch, Key, OpenFiles, Opened, Reach};
 use crate::search::Given;
 #[cfg(feature = "convert")]
 use crate::search::is_known_as;
@@ -32,7 +32,17 @@ pub struct Symbolizer {
 
 /// A module whose file may be in a remote store, or at a server. [`Symbolizer::fetch`] takes it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Unfetched(Key);
+pub struct Unfetched {
+    key: Key,
+    is_again: bool,
+}
+
+impl Unfetched {
+    /// Whether the answer lacks what may come. If not, it has what an earlier search found, which may be outdated.
+    pub fn is_needed(&self) -> bool {
+        !self.is_again
+    }
+}
 
 /// Modules that are remembered between two calls of [`Symbolizer::take_unfetched`].
 const MAX_UNFETCHED: usize = 1 << 12;
@@ -268,7 +278,7 @@ impl Symbolizer {
 
     /// Searches all places for a module, and keeps the result for all handles. This may wait for a network.
     pub fn fetch(&self, module: &Unfetched) {
-        self.files.open(&module.0, Reach::All);
+        self.files.open(&module.key, Reach::All);
     }
 
     /// The file of a module, which is opened and kept open.
@@ -296,9 +306,9 @@ impl Symbolizer {
         let reach = if self.unfetched.is_some() { Reach::Local } else { Reach::All };
         let found = self.files.open(&key, reach);
         let again = if found.is_lacking { found.when.checked_add(self.files.retry_after) } else { None };
-        let is_unfetched = found.is_unfetched && self.unfetched.is_some();
-        if is_unfetched {
-            self.note_unfetched(key);
+        let is_unfetched = found.fetch == Fetch::Needed && self.unfetched.is_some();
+        if found.fetch != Fetch::No {
+            self.note_unfetched(Unfetched { key, is_again: found.fetch == Fetch::Again });
         }
         let opened = found.opened.map_err(|why| match (why, &module.note) {
             (Unknown::Absent(text), _) if is_unfetched => {
@@ -310,10 +320,9 @@ impl Symbolizer {
         (opened, again)
     }
 
-    fn note_unfetched(&self, key: Key) {
+    fn note_unfetched(&self, module: Unfetched) {
         let Some(unfetched) = &self.unfetched else { return };
         let mut unfetched = unfetched.lock().unwrap_or_else(PoisonError::into_inner);
-        let module = Unfetched(key);
         if unfetched.len() < MAX_UNFETCHED && !unfetched.contains(&module) {
             unfetched.push(module);
         }

@@ -59,11 +59,15 @@ impl Fetcher {
         Ok(Self { queue, running, most, wait })
     }
 
-    /// Fetches the first of some modules, and waits until they are there, or for a while. What one request asked for is fetched
-    /// although its client does not wait any more: the next one needs it too.
-    pub(crate) async fn fetch(&self, modules: Vec<Unfetched>) {
-        let waiting: Vec<_> =
-            modules.into_iter().take(self.most).filter_map(|module| self.begin(module)).collect();
+    /// Fetches the first of some modules, and waits until those are there that the answer needs, or for a while. What one request asked
+    /// for is fetched although its client does not wait any more: the next one needs it too. False if the answer needs none.
+    pub(crate) async fn fetch(&self, modules: Vec<Unfetched>) -> bool {
+        let is_needed = modules.iter().any(Unfetched::is_needed);
+        let mut waiting = Vec::new();
+        for module in modules.into_iter().take(self.most) {
+            let is_needed = module.is_needed();
+            waiting.extend(self.begin(module).filter(|_| is_needed));
+        }
         let all = async {
             for mut done in waiting {
                 // The sender never sends. The channel closes when the module was fetched.
@@ -72,6 +76,7 @@ impl Fetcher {
         };
         // What has not come until then is answered as not fetched.
         let _ = tokio::time::timeout(self.wait, all).await;
+        is_needed
     }
 
     /// Has a module fetched, unless it is fetched already or too many are.

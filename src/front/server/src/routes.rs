@@ -322,11 +322,10 @@ async fn answer(
             || Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the server failed at this request");
         let (written, unfetched) = answered.await.ok_or_else(panicked)?;
         // With files that are fetched, a walk of a stack goes on and needs others.
-        if unfetched.is_empty() || rounds == ROUNDS {
+        if unfetched.is_empty() || rounds == ROUNDS || !shared.fetcher.fetch(unfetched).await {
             break written?;
         }
         rounds += 1;
-        shared.fetcher.fetch(unfetched).await;
     };
     drop(received);
     let out = shared.buffers.answer(out, Some(held));

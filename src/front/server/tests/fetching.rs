@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -12,7 +13,7 @@ use foldsym_server::Config;
 use foldsym_store::Store;
 use foldsym_symbolize::{Debuginfod, Symbolizer};
 
-/// Takes connections, and never answers.
+/// Takes connections, and has no file for the first of them. It never answers the others.
 struct Silent {
     address: String,
     count: Arc<AtomicUsize>,
@@ -20,13 +21,19 @@ struct Silent {
 }
 
 impl Silent {
-    fn start() -> Self {
+    fn start(answered: usize) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         let (count, held) = (Arc::<AtomicUsize>::default(), Arc::<Mutex<Vec<TcpStream>>>::default());
         let (counted, holds) = (count.clone(), held.clone());
         std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
+            for (at, mut stream) in listener.incoming().flatten().enumerate() {
+                if at < answered {
+                    let _ = stream.read(&mut [0; 4096]);
+                    let none = "HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+                    let _ = stream.write_all(none.as_bytes());
+                    continue;
+                }
                 holds.lock().unwrap().push(stream);
                 counted.fetch_add(1, Ordering::SeqCst);
             }
@@ -51,6 +58,7 @@ fn start(programs: &Programs, silent: &Silent, cache: &std::path::Path) -> Serve
         .store(Store::Local(programs.store.clone()))
         .debuginfod(servers)
         .demangle(false)
+        .retry_after(Duration::from_millis(200))
         .build()
         .unwrap();
     let mut config = Config::new(symbolizer);
@@ -75,7 +83,7 @@ fn body(ids: impl Iterator<Item = String>) -> String {
 #[test]
 fn a_silent_server_stops_no_other_request() {
     let programs = Programs::of(&["demo.elf"]);
-    let (silent, cache) = (Silent::start(), tempfile::tempdir().unwrap());
+    let (silent, cache) = (Silent::start(0), tempfile::tempdir().unwrap());
     let server = start(&programs, &silent, cache.path());
     let ours = programs.id(0).to_string();
     std::thread::scope(|scope| {
@@ -98,4 +106,25 @@ fn a_silent_server_stops_no_other_request() {
     let answer = server.post("/symbolicate", many.as_bytes());
     assert_eq!(answer.status, 200);
     assert!(silent.count.load(Ordering::SeqCst) <= 4, "{}", silent.count.load(Ordering::SeqCst));
+}
+
+/// What was not there is asked for again after a while. Until the answer comes, that of before is used.
+#[test]
+fn an_answer_of_before_is_not_waited_for_again() {
+    let programs = Programs::of(&["demo.elf"]);
+    // The program, and its debug file.
+    let (silent, cache) = (Silent::start(2), tempfile::tempdir().unwrap());
+    // elfutils' client remembers an absent file for so many seconds.
+    std::fs::write(cache.path().join("cache_miss_s"), "0").unwrap();
+    let server = start(&programs, &silent, cache.path());
+    let unknown = body(std::iter::once("0123456789abcdef".to_owned()));
+    let kind = || {
+        let answer = server.post("/symbolicate", unknown.as_bytes()).json();
+        answer["Frames"][0]["Unknown"]["Kind"].as_str().map(str::to_owned)
+    };
+    assert_eq!(kind().as_deref(), Some("absent"));
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(kind().as_deref(), Some("absent"));
+    until("it is asked for again", || silent.count.load(Ordering::SeqCst) > 0);
+    assert_eq!(kind().as_deref(), Some("absent"));
 }
