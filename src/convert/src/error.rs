@@ -66,4 +66,14 @@ impl ConvertError {
     pub fn is_usage(&self) -> bool {
         matches!(self, ConvertError::Open(error) if error.is_usage())
     }
+
+    /// The error of the operating system, if one stopped the conversion. It says nothing about the program.
+    pub fn system_error(&self) -> Option<&std::io::Error> {
+        match self {
+            ConvertError::Open(OpenError::Io { error, .. }) | ConvertError::Write { error, .. } => {
+                Some(error)
+            }
+            _ => None,
+        }
+    }
 }

@@ -9,6 +9,9 @@
 //! name would be longer than 64 KiB, or is made of more than 262,144 pieces of text; nesting is bounded. A name without a readable name is
 //! shown as it is.
 //!
+//! **Stack**: `cpp_demangle` calls itself for each level of a nested name, up to its bound. In an optimized build a hostile name takes up to
+//! 256 KiB of stack. A thread that demangles names of strangers needs at least 512 KiB; Rust's own threads have 2 MiB.
+//!
 //! The crate reads no files and depends on no other crate of foldsym. It allocates the result, and `cpp_demangle` a tree
 //! of the name while it is parsed.
 //!

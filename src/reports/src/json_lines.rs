@@ -1,8 +1,9 @@
 //! Reads our own JSON: an object for each stack.
 
-use foldsym_symbolize::{GivenStack, Modules, Requests};
+use foldsym_symbolize::{GivenStack, Modules, Request, Requests};
 
-use crate::{Format, Report, ReportError, Thread};
+use crate::opened::Source;
+use crate::{Format, Opened, Report, ReportError, Thread};
 
 /// Most warnings about lines that are not stacks.
 const MAX_WARNINGS: usize = 100;
@@ -17,42 +18,25 @@ pub(crate) fn is_one(bytes: &[u8]) -> bool {
     first.is_some_and(|first| first.is_ok_and(|given| given.has_frames()))
 }
 
-pub(crate) fn read(bytes: &[u8]) -> Result<Report, ReportError> {
+/// Reads lines.
+struct Lines<'b> {
+    rest: Option<&'b [u8]>,
+    /// The number of the next line.
+    number: usize,
+    /// One object may extend over several lines.
+    is_one: bool,
+    requests: Requests,
+    lost: usize,
+    first: Option<Thread>,
+}
+
+pub(crate) fn open(bytes: &[u8]) -> Result<Opened<'_>, ReportError> {
     let mut report = Report::new(Format::JsonLines, Modules::new(Vec::new()), Vec::new());
-    let mut lost = 0usize;
-    let mut requests = Requests::default();
-    // One object may extend over several lines.
     let is_one = GivenStack::parse(bytes).is_ok();
-    let lines = bytes.split(|byte| *byte == b'\n' && !is_one).enumerate();
-    for (index, line) in lines.filter(|(_, line)| !line.trim_ascii().is_empty()) {
-        let number = index + 1;
-        let read = GivenStack::parse(line).map_err(|error| error.to_string());
-        let read = read
-            .and_then(|given| Ok((requests.parse(&given, None).map_err(|error| error.to_string())?, given)));
-        match read {
-            Ok((request, given)) => {
-                let mut thread =
-                    Thread { frames: request.frames, modules: Some(request.modules), ..Thread::default() };
-                for (key, value) in given.echo() {
-                    if key == "thread" {
-                        thread.name = serde_json::from_str(&value).unwrap_or_default();
-                    }
-                    thread.echo.push((key.to_owned(), value));
-                }
-                report.threads.push(thread);
-            }
-            // A large file of another kind would give a warning for each of its lines.
-            Err(problem) if lost < MAX_WARNINGS => {
-                lost += 1;
-                report.warnings.push(format!("line {number}: {problem}"));
-            }
-            Err(_) => lost += 1,
-        }
-    }
-    if lost > MAX_WARNINGS {
-        report.warnings.push(format!("{} more lines are not stacks", lost - MAX_WARNINGS));
-    }
-    match report.threads.first() {
+    let mut lines =
+        Lines { rest: Some(bytes), number: 1, is_one, requests: Requests::default(), lost: 0, first: None };
+    lines.first = lines.thread(&mut report);
+    match &lines.first {
         // Each stack has modules of its own. A report has one list, so it gets that of the first stack.
         Some(first) => report.modules = first.modules.clone().unwrap_or(report.modules),
         None => {
@@ -60,12 +44,73 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Report, ReportError> {
             return Err(ReportError::Damaged { format: Format::JsonLines, problem });
         }
     }
-    Ok(report)
+    Ok(Opened::new(report, lines))
+}
+
+impl<'b> Lines<'b> {
+    /// The next line that is not blank, and its number.
+    fn line(&mut self) -> Option<(usize, &'b [u8])> {
+        loop {
+            let rest = self.rest?;
+            let end = rest.iter().position(|byte| *byte == b'\n').filter(|_| !self.is_one);
+            let (line, rest) = end.map_or((rest, None), |end| (&rest[..end], Some(&rest[end + 1..])));
+            let number = self.number;
+            (self.rest, self.number) = (rest, number + 1);
+            if !line.trim_ascii().is_empty() {
+                return Some((number, line));
+            }
+        }
+    }
+
+    /// The next line that is a stack.
+    fn thread(&mut self, report: &mut Report) -> Option<Thread> {
+        while let Some((number, line)) = self.line() {
+            let read = GivenStack::parse(line).map_err(|error| error.to_string());
+            let read = read.and_then(|given| {
+                Ok((self.requests.parse(&given, None).map_err(|error| error.to_string())?, given))
+            });
+            match read {
+                Ok((request, given)) => return Some(thread(request, &given)),
+                // A large file of another kind would give a warning for each of its lines.
+                Err(problem) if self.lost < MAX_WARNINGS => {
+                    self.lost += 1;
+                    report.warnings.push(format!("line {number}: {problem}"));
+                }
+                Err(_) => self.lost += 1,
+            }
+        }
+        if self.lost > MAX_WARNINGS {
+            let more = std::mem::take(&mut self.lost) - MAX_WARNINGS;
+            report.warnings.push(format!("{more} more lines are not stacks"));
+        }
+        None
+    }
+}
+
+impl Source for Lines<'_> {
+    fn next(&mut self, report: &mut Report) -> Option<Thread> {
+        self.first.take().or_else(|| self.thread(report))
+    }
+}
+
+fn thread(request: Request, given: &GivenStack<'_>) -> Thread {
+    let mut thread = Thread { frames: request.frames, modules: Some(request.modules), ..Thread::default() };
+    for (key, value) in given.echo() {
+        if key == "thread" {
+            thread.name = serde_json::from_str(&value).unwrap_or_default();
+        }
+        thread.echo.push((key.to_owned(), value));
+    }
+    thread
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn read(bytes: &[u8]) -> Result<Report, ReportError> {
+        open(bytes).map(Opened::read)
+    }
 
     #[test]
     fn lines_are_stacks_and_bad_ones_are_told() {

@@ -29,12 +29,18 @@ mod elf_core;
 mod json_lines;
 #[cfg(feature = "unwind")]
 mod minidump;
+mod opened;
 mod perf_script;
 #[cfg(feature = "pprof")]
 pub mod pprof;
 pub mod sanitizer;
 #[cfg(feature = "unwind")]
 mod unwind;
+
+pub use opened::Opened;
+
+/// Most frames of one stack; further ones are left out.
+pub(crate) const MAX_FRAMES: usize = foldsym_symbolize::MAX_FRAMES;
 
 /// The format of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -280,6 +286,9 @@ pub struct Options {
     pub open_paths: bool,
     /// Keeps the registers of frames, for formats whose stacks this crate walks.
     pub registers: bool,
+    /// Bytes of memory that reading may take. Without it a report may take 40 times its bytes and 200 MB. Profiles and the walks of stacks heed
+    /// it; the memory of other formats follows from their bytes, and is at most 24 times as many.
+    pub memory: Option<u64>,
     /// The kind of callers' addresses, for a format that does not say it and whose producers differ (profiles, the text of `perf script`).
     pub callers: Option<AddressKind>,
 }
@@ -342,6 +351,19 @@ impl<'s> Reader<'s> {
         options: &Options,
         is_wanted: &(dyn Fn() -> bool + Sync),
     ) -> Result<Report, ReportError> {
+        Ok(self.open_while(bytes, options, is_wanted)?.read())
+    }
+
+    /// As [`Self::read_while`], and hands the threads on one after another. A report that has memory instead of stacks is walked first.
+    ///
+    /// # Errors
+    /// As [`Self::read_while`].
+    pub fn open_while<'b>(
+        &self,
+        bytes: &'b [u8],
+        options: &Options,
+        is_wanted: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Opened<'b>, ReportError> {
         if !is_wanted() {
             return Err(ReportError::Stopped);
         }
@@ -349,19 +371,21 @@ impl<'s> Reader<'s> {
         // Without the feature `unwind` no format uses these.
         let _ = (self.symbolizer, &self.kept);
         match format {
-            Some(Format::JsonLines) => json_lines::read(bytes),
-            Some(Format::Sanitizer) => sanitizer::read(bytes, options),
-            Some(Format::Symbolicate) => symbolicate::read(bytes),
-            Some(Format::PerfScript) => perf_script::read(bytes, options),
+            Some(Format::JsonLines) => json_lines::open(bytes),
+            Some(Format::Sanitizer) => sanitizer::open(bytes, options),
+            Some(Format::Symbolicate) => symbolicate::open(bytes),
+            Some(Format::PerfScript) => perf_script::open(bytes, options),
             #[cfg(feature = "pprof")]
-            Some(Format::Pprof) => Ok(pprof::Profile::parse(bytes, options)?.report()),
+            Some(Format::Pprof) => Ok(pprof::Profile::parse(bytes, options)?.open()),
             #[cfg(feature = "unwind")]
             Some(Format::Minidump) => {
                 minidump::read(bytes, self.symbolizer, &self.kept.programs, options, is_wanted)
+                    .map(Opened::whole)
             }
             #[cfg(feature = "unwind")]
             Some(Format::ElfCore) => {
                 elf_core::read(bytes, self.symbolizer, &self.kept.programs, options, is_wanted)
+                    .map(Opened::whole)
             }
             #[cfg(not(all(feature = "unwind", feature = "pprof")))]
             Some(format) => {

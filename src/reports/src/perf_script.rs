@@ -16,6 +16,7 @@
 //! known. Addresses of the process are not known without mappings. `-F +dsoff` (perf 6.4) prints both, and needs no mappings. A sample
 //! without a stack has an address of the process.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
@@ -23,10 +24,9 @@ use foldsym_symbolize::{
     AddressKind, Mapping, Module, ModuleId, Modules, ReportedAddress, StackFrame, module_and_offset, number,
 };
 
-use crate::{Format, MAX_NAME, Options, Report, ReportError, Thread, Trust, cut};
+use crate::opened::Source;
+use crate::{Format, MAX_FRAMES, MAX_NAME, Opened, Options, Report, ReportError, Thread, Trust, cut};
 
-/// Frames of one stack; what is behind them is left out.
-const MAX_FRAMES: usize = 1 << 17;
 /// Samples of a report.
 const MAX_SAMPLES: usize = 1 << 22;
 /// Frames of all samples.
@@ -260,17 +260,49 @@ struct Samples<'b> {
     left_out: usize,
 }
 
-pub(crate) fn read(bytes: &[u8], options: &Options) -> Result<Report, ReportError> {
-    let text = String::from_utf8_lossy(bytes);
-    let mut state = Samples { by_perf: options.callers == Some(AddressKind::Adjusted), ..Samples::default() };
-    for line in text.split('\n') {
-        state.line(line.trim_end(), options);
+pub(crate) fn open<'b>(bytes: &'b [u8], options: &Options) -> Result<Opened<'b>, ReportError> {
+    match String::from_utf8_lossy(bytes) {
+        Cow::Borrowed(text) => {
+            let (report, threads) = Samples::read(text, options)?.report(options);
+            Ok(Opened::new(report, Threads(threads)))
+        }
+        // The stacks refer to the copy.
+        Cow::Owned(text) => {
+            let (mut report, threads) = Samples::read(&text, options)?.report(options);
+            report.threads = threads.map(|(heading, frames)| thread(heading, frames)).collect();
+            Ok(Opened::whole(report))
+        }
     }
-    if state.threads.is_empty() {
-        let problem = "no line is a sample".to_owned();
-        return Err(ReportError::Damaged { format: Format::PerfScript, problem });
+}
+
+/// The samples that were read.
+type Read<'b> = std::vec::IntoIter<(Heading<'b>, Vec<Pending<'b>>)>;
+
+struct Threads<'b>(Read<'b>);
+
+impl Source for Threads<'_> {
+    fn next(&mut self, _: &mut Report) -> Option<Thread> {
+        self.0.next().map(|(heading, frames)| thread(heading, frames))
     }
-    Ok(state.report(options))
+}
+
+/// A sample whose frames have their modules.
+fn thread(heading: Heading<'_>, pending: Vec<Pending<'_>>) -> Thread {
+    let name = cut(heading.command, MAX_NAME).to_owned();
+    let mut thread = Thread { id: heading.thread, name, ..Thread::default() };
+    for frame in pending {
+        // A walk by frame pointers may have skipped a caller.
+        if frame.trust == Trust::FramePointer {
+            thread.frames.push(StackFrame::UNKNOWN);
+            thread.trust.push(Trust::Gap);
+        }
+        // A frame without a module keeps its address.
+        let module = frame.mapped.unwrap_or(NO_MODULE);
+        let place = ReportedAddress::Mapped { module, address: frame.address };
+        thread.frames.push(StackFrame { place, kind: frame.kind });
+        thread.trust.push(frame.trust);
+    }
+    thread
 }
 
 /// True if perf itself walked the stacks of this command, by call frame information. The command contains the arguments of the recorded
@@ -298,6 +330,19 @@ fn is_walked_by_perf(command: &str) -> bool {
 }
 
 impl<'b> Samples<'b> {
+    fn read(text: &'b str, options: &Options) -> Result<Self, ReportError> {
+        let by_perf = options.callers == Some(AddressKind::Adjusted);
+        let mut state = Self { by_perf, ..Self::default() };
+        for line in text.split('\n') {
+            state.line(line.trim_end(), options);
+        }
+        if state.threads.is_empty() {
+            let problem = "no line is a sample".to_owned();
+            return Err(ReportError::Damaged { format: Format::PerfScript, problem });
+        }
+        Ok(state)
+    }
+
     fn line(&mut self, line: &'b str, options: &Options) {
         if line.is_empty() {
             self.end();
@@ -466,6 +511,10 @@ impl<'b> Samples<'b> {
         match self.threads.last_mut() {
             Some((_, frames)) if frames.len() < MAX_FRAMES && self.frames < MAX_ALL_FRAMES => {
                 self.frames += 1;
+                // Most samples without a stack have one frame, for which a list would make room for four.
+                if frames.capacity() == 0 {
+                    frames.reserve_exact(1);
+                }
                 frames.push(pending);
             }
             _ => self.left_out += 1,
@@ -484,37 +533,22 @@ impl<'b> Samples<'b> {
         (addresses != offsets).then_some(offsets)
     }
 
-    fn report(mut self, options: &Options) -> Report {
+    /// The report, and its samples, whose frames have their modules.
+    fn report(mut self, options: &Options) -> (Report, Read<'b>) {
         let are_offsets = self.are_offsets();
-        let (mut doubtful, mut threads) = (0usize, Vec::with_capacity(self.threads.len()));
-        for (heading, pending) in std::mem::take(&mut self.threads) {
-            let mut thread = Thread {
-                id: heading.thread,
-                name: cut(heading.command, MAX_NAME).to_owned(),
-                ..Thread::default()
+        let mut doubtful = 0usize;
+        let mut threads = std::mem::take(&mut self.threads);
+        for frame in threads.iter_mut().flat_map(|(_, frames)| frames) {
+            let module = match (are_offsets.filter(|_| !frame.is_sure), frame.file) {
+                (None, _) if frame.is_sure => frame.mapped,
+                (Some(false), _) => frame.mapped,
+                (Some(true), Some((path, id))) => Some(self.module(path, id, None, options)),
+                _ => None,
             };
-            for frame in pending {
-                let module = match (are_offsets.filter(|_| !frame.is_sure), frame.file) {
-                    (None, _) if frame.is_sure => frame.mapped,
-                    (Some(false), _) => frame.mapped,
-                    (Some(true), Some((path, id))) => Some(self.module(path, id, None, options)),
-                    _ => None,
-                };
-                doubtful += usize::from(module.is_none() && (frame.file.is_some() || frame.mapped.is_some()));
-                // A walk by frame pointers may have skipped a caller.
-                if frame.trust == Trust::FramePointer {
-                    thread.frames.push(StackFrame::UNKNOWN);
-                    thread.trust.push(Trust::Gap);
-                }
-                // A frame without a module keeps its address.
-                let place =
-                    ReportedAddress::Mapped { module: module.unwrap_or(NO_MODULE), address: frame.address };
-                thread.frames.push(StackFrame { place, kind: frame.kind });
-                thread.trust.push(frame.trust);
-            }
-            threads.push(thread);
+            doubtful += usize::from(module.is_none() && (frame.file.is_some() || frame.mapped.is_some()));
+            frame.mapped = module;
         }
-        let mut report = Report::new(Format::PerfScript, Modules::new(self.modules), threads);
+        let mut report = Report::new(Format::PerfScript, Modules::new(self.modules), Vec::new());
         if doubtful > 0 {
             report.warnings.push(format!(
                 "{doubtful} frames are in no known mapping: run perf script with --show-mmap-events and -F +pid, or with -F +dsoff"
@@ -526,7 +560,7 @@ impl<'b> Samples<'b> {
                 self.left_out
             ));
         }
-        report
+        (report, threads.into_iter())
     }
 }
 

@@ -22,10 +22,9 @@ use foldsym_symbolize::{
     AddressKind, Module, ModuleId, Modules, ReportedAddress, StackFrame, module_and_offset, number,
 };
 
-use crate::{Format, MAX_NAME, Options, Report, ReportError, Thread, cut};
+use crate::opened::Source;
+use crate::{Format, MAX_FRAMES, MAX_NAME, Opened, Options, Report, ReportError, Thread, cut};
 
-/// Most frames of one stack; further ones are left out.
-const MAX_FRAMES: usize = 1 << 17;
 /// Most modules that a report may name.
 const MAX_MODULES: usize = 1 << 16;
 
@@ -110,89 +109,34 @@ pub(crate) fn is_one(bytes: &[u8]) -> bool {
     })
 }
 
-/// The report so far.
-#[derive(Default)]
-struct State<'b> {
-    modules: Vec<Module>,
-    known: HashMap<(&'b str, Option<&'b str>), usize>,
-    threads: Vec<Thread>,
+/// A line that is a frame.
+struct FrameOfStack<'b> {
+    line: Line<'b>,
+    /// The line above, if this frame is the first of a stack.
+    heading: Option<&'b str>,
+}
+
+/// Reads frames out of lines.
+struct Frames<'b> {
+    rest: Option<&'b [u8]>,
     last: Option<Line<'b>>,
     heading: &'b str,
     reason: &'b str,
-    left_out: usize,
 }
 
-pub(crate) fn read(bytes: &[u8], options: &Options) -> Result<Report, ReportError> {
-    let mut state = State::default();
-    for line in bytes.split(|byte| *byte == b'\n') {
-        // A line that is not UTF-8 has no frame with a name.
-        let Ok(line) = std::str::from_utf8(line) else {
-            state.last = None;
-            continue;
-        };
-        match Line::parse(line) {
-            Some(frame) => state.frame(frame, options),
-            None => state.other(line.trim()),
-        }
-    }
-    if state.threads.is_empty() {
-        let problem = "no line is a frame".to_owned();
-        return Err(ReportError::Damaged { format: Format::Sanitizer, problem });
-    }
-    if let Some(first) = state.threads.first_mut() {
-        // The first stack is that of the error. Further ones show where memory was allocated or freed, or where a thread was made.
-        first.crashed = true;
-    }
-    let mut report = Report::new(Format::Sanitizer, Modules::new(state.modules), state.threads);
-    report.reason = state.reason.to_owned();
-    if state.left_out > 0 {
-        report.warnings.push(format!(
-            "{} frames were left out: the stack or the list of modules is too long",
-            state.left_out
-        ));
-    }
-    Ok(report)
-}
-
-impl<'b> State<'b> {
-    fn frame(&mut self, line: Line<'b>, options: &Options) {
-        if line.number == 0 || self.last.is_none() {
-            let name = cut(self.heading, MAX_NAME).to_owned();
-            self.threads.push(Thread { name, ..Thread::default() });
-        } else if self.last.as_ref().is_some_and(|last| line.repeats(last)) {
-            return;
-        }
-        let place = match line.place {
-            None => ReportedAddress::Unknown,
-            Some((name, address)) => {
-                let key = (name, line.id);
-                let known = self.known.get(&key).copied();
-                let room = self.modules.len() < MAX_MODULES;
-                match known.or_else(|| room.then(|| self.module(key, options))) {
-                    Some(module) => ReportedAddress::Image { module, address },
-                    None => ReportedAddress::Unknown,
-                }
-            }
-        };
-        let kind = line.kind;
-        self.last = Some(line);
-        match self.threads.last_mut() {
-            Some(thread) if thread.frames.len() < MAX_FRAMES => {
-                thread.frames.push(StackFrame { place, kind })
-            }
-            _ => self.left_out += 1,
-        }
+impl<'b> Frames<'b> {
+    fn new(bytes: &'b [u8]) -> Self {
+        Self { rest: Some(bytes), last: None, heading: "", reason: "" }
     }
 
-    fn module(&mut self, (name, id): (&'b str, Option<&'b str>), options: &Options) -> usize {
-        let mut module = Module::new(name);
-        module.id = id.and_then(|id| ModuleId::parse(id).ok());
-        if options.open_paths {
-            module = module.with_program(Path::new(name));
-        }
-        self.modules.push(module);
-        self.known.insert((name, id), self.modules.len() - 1);
-        self.modules.len() - 1
+    fn line(&mut self) -> Option<&'b [u8]> {
+        let rest = self.rest?;
+        let (line, rest) = match rest.iter().position(|byte| *byte == b'\n') {
+            Some(end) => (&rest[..end], Some(&rest[end + 1..])),
+            None => (rest, None),
+        };
+        self.rest = rest;
+        Some(line)
     }
 
     /// Takes a line that is not a frame. The last such line before a stack is its title.
@@ -210,6 +154,102 @@ impl<'b> State<'b> {
         {
             self.reason = says;
         }
+    }
+}
+
+impl<'b> Iterator for Frames<'b> {
+    type Item = FrameOfStack<'b>;
+
+    fn next(&mut self) -> Option<FrameOfStack<'b>> {
+        loop {
+            // A line that is not UTF-8 has no frame with a name.
+            let Ok(text) = std::str::from_utf8(self.line()?) else {
+                self.last = None;
+                continue;
+            };
+            let Some(line) = Line::parse(text) else {
+                self.other(text.trim());
+                continue;
+            };
+            let heading = (line.number == 0 || self.last.is_none()).then_some(self.heading);
+            if heading.is_none() && self.last.as_ref().is_some_and(|last| line.repeats(last)) {
+                continue;
+            }
+            self.last = Some(line.clone());
+            return Some(FrameOfStack { line, heading });
+        }
+    }
+}
+
+/// Modules by name and build id.
+type Known<'b> = HashMap<(&'b str, Option<&'b str>), usize>;
+
+/// Reads the stacks, after all modules are known.
+struct Stacks<'b> {
+    frames: std::iter::Peekable<Frames<'b>>,
+    known: Known<'b>,
+    is_first: bool,
+}
+
+pub(crate) fn open<'b>(bytes: &'b [u8], options: &Options) -> Result<Opened<'b>, ReportError> {
+    let (mut modules, mut known) = (Vec::new(), Known::new());
+    let (mut stacks, mut in_stack, mut left_out) = (0usize, 0usize, 0usize);
+    let mut frames = Frames::new(bytes);
+    for FrameOfStack { line, heading } in frames.by_ref() {
+        if heading.is_some() {
+            (stacks, in_stack) = (stacks + 1, 0);
+        }
+        in_stack += 1;
+        left_out += usize::from(in_stack > MAX_FRAMES);
+        if let Some((name, _)) = line.place
+            && modules.len() < MAX_MODULES
+        {
+            known.entry((name, line.id)).or_insert_with(|| {
+                modules.push(module(name, line.id, options));
+                modules.len() - 1
+            });
+        }
+    }
+    if stacks == 0 {
+        let problem = "no line is a frame".to_owned();
+        return Err(ReportError::Damaged { format: Format::Sanitizer, problem });
+    }
+    let mut report = Report::new(Format::Sanitizer, Modules::new(modules), Vec::new());
+    report.reason = frames.reason.to_owned();
+    if left_out > 0 {
+        report
+            .warnings
+            .push(format!("{left_out} frames were left out: the stack or the list of modules is too long"));
+    }
+    let frames = Frames::new(bytes).peekable();
+    Ok(Opened::new(report, Stacks { frames, known, is_first: true }))
+}
+
+fn module(name: &str, id: Option<&str>, options: &Options) -> Module {
+    let mut module = Module::new(name);
+    module.id = id.and_then(|id| ModuleId::parse(id).ok());
+    if options.open_paths { module.with_program(Path::new(name)) } else { module }
+}
+
+impl Source for Stacks<'_> {
+    fn next(&mut self, _: &mut Report) -> Option<Thread> {
+        let first = self.frames.next()?;
+        // The first stack is that of the error. Further ones show where memory was allocated or freed, or where a thread was made.
+        let crashed = std::mem::take(&mut self.is_first);
+        let name = cut(first.heading.unwrap_or(""), MAX_NAME).to_owned();
+        let mut thread = Thread { name, crashed, ..Thread::default() };
+        let mut next = Some(first);
+        while let Some(FrameOfStack { line, .. }) = next {
+            let place = match line.place.map(|(name, address)| (self.known.get(&(name, line.id)), address)) {
+                Some((Some(&module), address)) => ReportedAddress::Image { module, address },
+                _ => ReportedAddress::Unknown,
+            };
+            if thread.frames.len() < MAX_FRAMES {
+                thread.frames.push(StackFrame { place, kind: line.kind });
+            }
+            next = self.frames.next_if(|frame| frame.heading.is_none());
+        }
+        Some(thread)
     }
 }
 

@@ -2,6 +2,10 @@
 
 use super::*;
 
+fn read(bytes: &[u8], options: &Options) -> Result<Report, ReportError> {
+    open(bytes, options).map(Opened::read)
+}
+
 fn read_text(text: &str) -> Report {
     read(text.as_bytes(), &Options::default()).unwrap()
 }

@@ -13,14 +13,18 @@
 //! "return"` for return addresses, next to `memoryMap` or `jobs`. Only then do callers show which folded function ran.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
 
 use foldsym_symbolize::{
     AddressKind, Answer, DebugId, Form, Innermost, Member, Module, ModuleId, Modules, Names, Query,
     ReportedAddress, StackFrame, Unknown, Worker, json,
 };
 use serde::Deserialize;
+use serde::de::{Error as _, SeqAccess, Visitor};
 
-use crate::{Format, Report, ReportError, Thread};
+use crate::opened::Source;
+use crate::{Format, Opened, Report, ReportError, Thread};
 
 /// The version of the interface that a request may name.
 const VERSION: u64 = 5;
@@ -52,16 +56,35 @@ pub(crate) fn is_one(bytes: &[u8]) -> bool {
 }
 
 /// The request as a report, with a thread for each of its stacks.
-pub(crate) fn read(bytes: &[u8]) -> Result<Report, ReportError> {
+pub(crate) fn open(bytes: &[u8]) -> Result<Opened<'_>, ReportError> {
     let damaged =
         |error: JobsError| ReportError::Damaged { format: Format::Symbolicate, problem: error.to_string() };
-    let jobs = Jobs::parse(bytes).map_err(damaged)?;
+    let jobs = Jobs::parse(bytes).map_err(damaged)?.jobs;
     // A report has one list of modules, that of the first job. Each thread has the list of its own job.
-    let modules = jobs.jobs.first().map_or_else(|| Modules::new(Vec::new()), |job| job.modules.clone());
-    let mut report = Report::new(Format::Symbolicate, modules, Vec::new());
-    for (number, job) in jobs.jobs.iter().enumerate() {
-        for (index, stack) in job.stacks.iter().enumerate() {
-            report.threads.push(Thread {
+    let modules = jobs.first().map_or_else(|| Modules::new(Vec::new()), |job| job.modules.clone());
+    let report = Report::new(Format::Symbolicate, modules, Vec::new());
+    Ok(Opened::new(report, StacksOfJobs { jobs, number: 0, index: 0 }))
+}
+
+/// Reads the stacks of jobs.
+struct StacksOfJobs {
+    jobs: Vec<Job>,
+    /// The job, and the stack in it, that come next.
+    number: usize,
+    index: usize,
+}
+
+impl Source for StacksOfJobs {
+    fn next(&mut self, _: &mut Report) -> Option<Thread> {
+        loop {
+            let (number, index) = (self.number, self.index);
+            let job = self.jobs.get(number)?;
+            let Some(stack) = job.stacks.get(index) else {
+                (self.number, self.index) = (number + 1, 0);
+                continue;
+            };
+            self.index += 1;
+            return Some(Thread {
                 name: format!("job {number} stack {index}"),
                 frames: job.frames(stack),
                 modules: Some(job.modules.clone()),
@@ -69,7 +92,6 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Report, ReportError> {
             });
         }
     }
-    Ok(report)
 }
 
 /// A request: jobs, each with modules of its own.
@@ -116,13 +138,45 @@ pub enum JobsError {
     Stopped,
 }
 
+/// A list of at most so many elements. It is refused while it is read: an empty element has two bytes, and takes thirty times as many.
+struct Bounded<T, const MOST: usize>(Vec<T>);
+
+impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for Bounded<T, MOST> {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Elements<T, const MOST: usize>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for Elements<T, MOST> {
+            type Value = Vec<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<T>, A::Error> {
+                let mut elements = Vec::new();
+                while let Some(element) = list.next_element()? {
+                    if elements.len() == MOST {
+                        return Err(A::Error::custom(format!("a list of more than {MOST} elements")));
+                    }
+                    elements.push(element);
+                }
+                Ok(elements)
+            }
+        }
+        from.deserialize_seq(Elements::<T, MOST>(PhantomData)).map(Self)
+    }
+}
+
+/// The stacks of a job. One without a frame counts as one with a frame.
+type Stacks = Bounded<Vec<(i64, i64)>, MAX_FRAMES>;
+type MemoryMap = Bounded<(String, String), MAX_MODULES>;
+
 /// The request as JSON has it; other keys are ignored.
 #[derive(Deserialize)]
 struct Body {
-    jobs: Option<Vec<JobBody>>,
+    jobs: Option<Bounded<JobBody, MAX_JOBS>>,
     #[serde(rename = "memoryMap")]
-    memory_map: Option<Vec<(String, String)>>,
-    stacks: Option<Vec<Vec<(i64, i64)>>>,
+    memory_map: Option<MemoryMap>,
+    stacks: Option<Stacks>,
     callers: Option<Callers>,
     version: Option<serde_json::Value>,
 }
@@ -130,8 +184,8 @@ struct Body {
 #[derive(Deserialize)]
 struct JobBody {
     #[serde(rename = "memoryMap")]
-    memory_map: Option<Vec<(String, String)>>,
-    stacks: Option<Vec<Vec<(i64, i64)>>>,
+    memory_map: Option<MemoryMap>,
+    stacks: Option<Stacks>,
     callers: Option<Callers>,
 }
 
@@ -155,10 +209,7 @@ impl Jobs {
         if let Some(version) = version.filter(|version| version.as_u64() != Some(VERSION)) {
             return Err(JobsError::Request(format!("version {version}: only {VERSION} is known")));
         }
-        let given = jobs.unwrap_or_else(|| vec![JobBody { memory_map, stacks, callers }]);
-        if given.len() > MAX_JOBS {
-            return Err(JobsError::Request(format!("{} jobs, more than {MAX_JOBS}", given.len())));
-        }
+        let given = jobs.map_or_else(|| vec![JobBody { memory_map, stacks, callers }], |jobs| jobs.0);
         let mut frames = 0;
         let job = |(index, job): (usize, JobBody)| {
             Job::new(job, callers, &mut frames)
@@ -202,11 +253,8 @@ struct Found {
 
 impl Job {
     fn new(job: JobBody, callers: Option<Callers>, frames: &mut usize) -> Result<Self, String> {
-        let libraries = job.memory_map.ok_or("no memoryMap specified")?;
-        let stacks = job.stacks.ok_or("no stacks specified")?;
-        if libraries.len() > MAX_MODULES {
-            return Err(format!("{} modules, more than {MAX_MODULES}", libraries.len()));
-        }
+        let libraries = job.memory_map.ok_or("no memoryMap specified")?.0;
+        let stacks = job.stacks.ok_or("no stacks specified")?.0;
         *frames += stacks.iter().map(Vec::len).sum::<usize>();
         if *frames > MAX_FRAMES {
             return Err(format!("more than {MAX_FRAMES} frames"));

@@ -8,13 +8,19 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use foldsym_store::{BuildId, LocalStore, Store, StoreError, SymbolMap};
 
-use crate::unknown::{Unknown, of_error};
+use crate::unknown::{Unknown, is_passing_error, of_error};
 
 /// A message lists so many builds.
 const LISTED: usize = 20;
 
 /// The file of a module that is known by name alone, and the store that has it. `why` is the reason why the search paths have none.
-pub(crate) fn find(stores: &[Store], name: &str, why: Unknown) -> Result<(SymbolMap, String), Unknown> {
+/// `is_passing` is set if another search may find one at once.
+pub(crate) fn find(
+    stores: &[Store],
+    name: &str,
+    why: Unknown,
+    is_passing: &mut bool,
+) -> Result<(SymbolMap, String), Unknown> {
     let Unknown::Absent(searched) = &why else { return Err(why) };
     if stores.is_empty() {
         return Err(why);
@@ -23,7 +29,10 @@ pub(crate) fn find(stores: &[Store], name: &str, why: Unknown) -> Result<(Symbol
         Ok(Named::One(map, location)) => Ok((map, location)),
         Ok(Named::Several(text)) => Err(Unknown::Absent(text.into())),
         Ok(Named::None(text)) => Err(Unknown::Absent(format!("{searched}; {text}").into())),
-        Err(error) => Err(of_error(&error)),
+        Err(error) => {
+            *is_passing |= is_passing_error(&error);
+            Err(of_error(&error))
+        }
     }
 }
 

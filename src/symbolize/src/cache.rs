@@ -5,6 +5,8 @@ use std::sync::OnceLock;
 
 use foldsym_store::{LocalStore, StoreError};
 
+use crate::unknown::is_passing_error;
+
 /// A cache whose folder may not exist yet.
 #[derive(Debug)]
 pub(crate) struct Cache {
@@ -57,7 +59,15 @@ impl Cache {
 
     /// The store to write to; `None` if the folder cannot be used.
     pub(crate) fn to_write(&self) -> Option<&LocalStore> {
-        self.stores.get_or_init(|| self.make().ok()).as_ref().map(|(_, store)| store)
+        if self.stores.get().is_none() {
+            let made = self.make();
+            // What is wrong with the folder is remembered; that the process has no descriptor left is not.
+            if made.as_ref().is_err_and(is_passing_error) {
+                return None;
+            }
+            let _ = self.stores.set(made.ok());
+        }
+        self.stores.get()?.as_ref().map(|(_, store)| store)
     }
 
     /// Counts bytes that were written, and holds the folder to its bound at times.

@@ -10,12 +10,14 @@ use foldsym_store::{ModuleId, Store, StoreError, SymbolMap};
 
 use crate::cache::Cache;
 use crate::fits::is_of;
+use crate::in_memory::in_memory;
+use crate::opened::Reach;
 #[cfg(feature = "convert")]
 use crate::program::{Conversion, of_cache, of_module};
 #[cfg(feature = "convert")]
 use crate::search::programs::{Attempt, attempts};
 use crate::search::{Given, Outcomes};
-use crate::unknown::{Unknown, of_error};
+use crate::unknown::{Unknown, is_passing_error, of_error};
 
 /// The places where files are searched.
 #[derive(Debug, Default)]
@@ -28,6 +30,8 @@ pub(crate) struct Finder {
     pub(crate) files_alone: bool,
     /// The checksums of a file are compared when it is opened. A damaged file counts as one that cannot be opened.
     pub(crate) checks: bool,
+    /// Files are read into memory, and not mapped.
+    pub(crate) reads: bool,
     /// How programs are converted.
     #[cfg(feature = "convert")]
     pub(crate) conversion: Conversion,
@@ -46,13 +50,26 @@ struct Seen {
     lacking: Option<SymbolMap>,
     /// As [`Finder::checks`].
     checks: bool,
+    /// As [`Finder::reads`].
+    reads: bool,
+    /// A file could not be opened since the process has no descriptor left.
+    is_passing: bool,
+}
+
+/// Why a search has no file.
+pub(crate) struct NotFound {
+    pub(crate) why: Unknown,
+    /// Another search may find one at once, so this result is not to be remembered.
+    pub(crate) is_passing: bool,
 }
 
 impl Seen {
     /// The file, unless it is damaged: then the search goes on.
     fn sound(&mut self, map: SymbolMap) -> Option<SymbolMap> {
-        match if self.checks { map.check() } else { Ok(()) } {
-            Ok(()) => Some(map),
+        // First into memory: what is checked must be what is used.
+        let map = if self.reads { in_memory(map) } else { Ok(map) };
+        match map.and_then(|map| if self.checks { map.check().map(|()| map) } else { Ok(map) }) {
+            Ok(map) => Some(map),
             Err(error) => {
                 self.error(&error);
                 None
@@ -61,7 +78,15 @@ impl Seen {
     }
 
     fn error(&mut self, error: &StoreError) {
+        self.is_passing |= is_passing_error(error);
         self.trouble.get_or_insert(of_error(error));
+    }
+
+    /// Keeps the error of a program that could not be converted.
+    #[cfg(feature = "convert")]
+    fn load_error(&mut self, error: crate::program::LoadError) {
+        self.is_passing |= error.is_passing();
+        self.trouble.get_or_insert(error.unknown());
     }
 
     /// The first damage or failure, once there is one.
@@ -87,8 +112,22 @@ impl Finder {
         id: Option<&ModuleId>,
         name: &str,
         program: Option<&Path>,
+        reach: Reach,
+    ) -> Result<(SymbolMap, bool), NotFound> {
+        let mut seen = Seen { checks: self.checks, reads: self.reads, ..Seen::default() };
+        let found = self.search_places(id, name, program, reach, &mut seen);
+        let lacks = || self.search.iter().any(Given::lacks);
+        found.map_err(|why| NotFound { why, is_passing: seen.is_passing || lacks() })
+    }
+
+    fn search_places(
+        &self,
+        id: Option<&ModuleId>,
+        name: &str,
+        program: Option<&Path>,
+        reach: Reach,
+        seen: &mut Seen,
     ) -> Result<(SymbolMap, bool), Unknown> {
-        let mut seen = Seen { checks: self.checks, ..Seen::default() };
         let has_name_alone = id.is_none() && program.is_none();
         #[cfg(feature = "convert")]
         // The report's identity comes first, since the program that is at the path now may be another build. Without one, the identity
@@ -102,32 +141,33 @@ impl Finder {
         // A name that leads out of the folder, or is not a file name, is not used; only the identity is.
         let name = Some(name).filter(|name| !matches!(*name, "" | "." | "..") && !name.contains('\0'));
         self.outcomes.asked();
-        if let Some(map) = self.symbol_file(id, name, &mut seen) {
+        if let Some(map) = self.symbol_file(id, name, seen) {
             return Ok((map, false));
         }
         if let Some(id) = id
-            && let Some(map) = self.published(id, program, &mut seen)
+            && let Some(map) = self.published(id, program, reach, seen)
         {
             return Ok((map, false));
         }
         if let Some(id) = id
-            && let Some(map) = self.symbol_file_of(id, &mut seen)
+            && let Some(map) = self.symbol_file_of(id, seen)
         {
             return Ok((map, false));
         }
         if !self.files_alone
-            && let Some(map) = self.converted(id, name, program, &mut seen)
+            && let Some(map) = self.converted(id, name, program, seen)
         {
             return Ok((map, false));
         }
         #[cfg(feature = "debuginfod")]
-        if let Some((map, may_change)) = self.fetched(id, &mut seen)
+        if reach == Reach::All
+            && let Some((map, may_change)) = self.fetched(id, seen)
             && let Some(map) = seen.whole(map)
         {
             return Ok((map, may_change));
         }
         // This file comes after all places that may have a complete one.
-        if let Some(map) = seen.lacking {
+        if let Some(map) = seen.lacking.take() {
             return Ok((map, true));
         }
         let why = seen.trouble.take().unwrap_or_else(|| {
@@ -140,7 +180,7 @@ impl Finder {
             Unknown::Absent(format!("{} ({id}): {places}", name.unwrap_or("?")).into())
         });
         let why = match (has_name_alone, name) {
-            (true, Some(name)) => match crate::by_name::find(&self.stores, name, why) {
+            (true, Some(name)) => match crate::by_name::find(&self.stores, name, why, &mut seen.is_passing) {
                 Ok((map, location)) => {
                     self.outcomes.was_in(&location);
                     return seen.sound(map).map(|map| (map, false)).ok_or_else(|| seen.damage());
@@ -184,7 +224,13 @@ impl Finder {
     }
 
     /// The file of an identity in the stores and the cache.
-    fn published(&self, id: &ModuleId, program: Option<&Path>, seen: &mut Seen) -> Option<SymbolMap> {
+    fn published(
+        &self,
+        id: &ModuleId,
+        program: Option<&Path>,
+        reach: Reach,
+        seen: &mut Seen,
+    ) -> Option<SymbolMap> {
         // A file that a build published may have more than one that was converted here from its program, such as rows or readable
         // names. A local folder costs no more to search than the cache.
         let (folders, others): (Vec<&Store>, Vec<&Store>) =
@@ -209,7 +255,10 @@ impl Finder {
             Some(Err(error)) => seen.error(&error),
             Some(Ok(None)) | None => {}
         }
-        self.of_stores(&others, id, seen).and_then(|map| taken(map, seen))
+        match reach {
+            Reach::All => self.of_stores(&others, id, seen).and_then(|map| taken(map, seen)),
+            Reach::Local => None,
+        }
     }
 
     /// The file of an identity in the first store that has it.
@@ -227,6 +276,11 @@ impl Finder {
             }
         }
         None
+    }
+
+    /// Whether a search may wait for a network.
+    pub(crate) fn has_remotes(&self) -> bool {
+        self.has_servers() || self.stores.iter().any(|store| !matches!(store, Store::Local(_)))
     }
 
     fn has_servers(&self) -> bool {
@@ -310,7 +364,7 @@ impl Finder {
                     }
                 }
                 Ok(None) => seen.absent.push(format!("{}: another build", program.display())),
-                Err(unknown) => _ = seen.trouble.get_or_insert(unknown),
+                Err(error) => seen.load_error(error),
             }
         }
         None
@@ -356,7 +410,7 @@ impl Finder {
                         let wrong = format!("{} sent another build", debuginfod.location());
                         _ = seen.trouble.get_or_insert(Unknown::Damaged(wrong.into()));
                     }
-                    Err(unknown) => _ = seen.trouble.get_or_insert(unknown),
+                    Err(error) => seen.load_error(error),
                 }
             }
             Ok(None) => seen.absent.push(format!("not at {}", debuginfod.location())),

@@ -58,6 +58,7 @@ mod fits;
 mod frame;
 mod given;
 mod given_frames;
+mod in_memory;
 #[cfg(feature = "convert")]
 pub mod into_store;
 pub mod json;
@@ -68,6 +69,7 @@ mod loaded;
 mod maps;
 mod names;
 mod objects;
+mod opened;
 mod parse;
 #[cfg(feature = "convert")]
 mod program;
@@ -97,6 +99,7 @@ pub use foldsym_store::{BuildId, DebugId, LocalStore, ModuleId, Store, StoreErro
 pub use frame::{Candidate, Frame, Location};
 pub use given::{GivenStack, JsonError};
 pub use given_frames::MAX_FRAMES;
+pub use in_memory::in_memory;
 pub use maps::{MapsEntry, modules_of_maps, modules_of_process, parse_maps};
 pub use names::{Form, Kept, Names};
 pub use objects::ObjectAnswer;
@@ -107,6 +110,6 @@ pub use query::{Innermost, Query};
 pub use request::{Request, Requests};
 pub use request_error::RequestError;
 pub use stack::{AddressKind, Mapping, Module, Modules, OpenFile, ReportedAddress, Stack, StackFrame};
-pub use symbolizer::{BuildError, Builder, OpenedFiles, Symbolizer};
+pub use symbolizer::{BuildError, Builder, OpenedFiles, Symbolizer, Unfetched};
 pub use unknown::Unknown;
 pub use worker::Worker;

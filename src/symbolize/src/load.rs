@@ -61,7 +61,7 @@ impl Symbolizer {
                 _ => {}
             }
         }
-        let converted = convert(path, None, &self.finder.conversion, self.finder.cache.as_ref())?;
+        let converted = convert(path, None, &self.files.finder.conversion, self.files.finder.cache.as_ref())?;
         // It may be a file of the cache.
         self.checked(converted.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?)
     }

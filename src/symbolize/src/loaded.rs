@@ -50,6 +50,11 @@ impl NamesOfFile {
         }
     }
 
+    /// The bytes of the names in all forms.
+    pub(crate) fn size(&self) -> usize {
+        self.plain.size() + self.json.size() + self.shared.size()
+    }
+
     pub(crate) fn of(&mut self, form: Form) -> &mut Kept<Box<[u8]>> {
         match form {
             Form::Plain => &mut self.plain,

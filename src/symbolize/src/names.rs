@@ -121,6 +121,11 @@ impl<T> Kept<T> {
         Names { kept: self, file: None, path: Path::new(""), damaged: None, end: usize::MAX, texts: None }
     }
 
+    /// The bytes of the names.
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
     fn clear(&mut self) {
         self.names.clear();
         self.files.clear();

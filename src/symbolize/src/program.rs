@@ -20,7 +20,7 @@ use tempfile::TempDir;
 use crate::cache::Cache;
 use crate::fits::is_of;
 use crate::into_store::entry_of;
-use crate::unknown::{Unknown, of_error};
+use crate::unknown::{Unknown, is_passing, is_passing_error, of_error};
 
 /// A program that could not be converted is tried again after so long.
 const MALFORMED_FOR: Duration = Duration::from_secs(24 * 3600);
@@ -56,7 +56,16 @@ impl fmt::Display for LoadError {
 impl std::error::Error for LoadError {}
 
 impl LoadError {
-    fn unknown(self) -> Unknown {
+    /// Whether another attempt may succeed at once.
+    pub(crate) fn is_passing(&self) -> bool {
+        match self {
+            Self::Read(_, error) => is_passing(error),
+            Self::Store(error) => is_passing_error(error),
+            Self::Convert(error) => error.system_error().is_some_and(is_passing),
+        }
+    }
+
+    pub(crate) fn unknown(self) -> Unknown {
         match self {
             Self::Store(error) => of_error(&error),
             other => Unknown::Failed(other.to_string().into()),
@@ -151,16 +160,16 @@ pub(crate) fn of_module(
     wanted: Option<&ModuleId>,
     conversion: &Conversion,
     cache: Option<&Cache>,
-) -> Result<Option<SymbolMap>, Unknown> {
+) -> Result<Option<SymbolMap>, LoadError> {
     if !begins_like_fsym(program) {
         let with_debug_file = debug_file.map(|file| Conversion {
             options: conversion.options.clone().with(|options| options.debug_file = Some(file.to_owned())),
             key: conversion.key.clone(),
         });
         let conversion = with_debug_file.as_ref().unwrap_or(conversion);
-        return convert(program, wanted, conversion, cache).map_err(LoadError::unknown);
+        return convert(program, wanted, conversion, cache);
     }
-    let map = SymbolMap::open(program).map_err(|error| of_error(&error))?;
+    let map = SymbolMap::open(program)?;
     Ok(is_of(&map, wanted).then_some(map))
 }
 
@@ -262,9 +271,11 @@ fn into_cache(
     info.replace = true;
     // Converted outside of the cache first, since `info` needs the report of the conversion.
     let made = Made::of(program, options);
-    // A failed write, for example on a full disk, does not mean that the program is malformed.
+    // A failed write, for example on a full disk, does not mean that the program is malformed. Nor does a process without free
+    // descriptors or threads.
     if let Err(LoadError::Convert(error)) = &made
-        && !matches!(error, ConvertError::Write { .. })
+        && error.system_error().is_none()
+        && !matches!(error, ConvertError::Threads { .. })
     {
         cache.note_malformed(id, &cause, &error.to_string())?;
         whole.wrote(1);

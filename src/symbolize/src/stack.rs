@@ -14,6 +14,9 @@ use foldsym_store::{ModuleId, SymbolMap};
 use crate::cover::{Cover, Mapped};
 use crate::unknown::Unknown;
 
+/// Bytes of a module's name: `PATH_MAX` of Linux.
+const MAX_NAME: usize = 4096;
+
 /// Where a module is in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -95,11 +98,12 @@ impl fmt::Debug for OpenFile {
 }
 
 impl Module {
-    /// A module without identity and mapping.
+    /// A module without identity and mapping. A name of more than 4,096 bytes is cut: no path is longer, and each frame repeats it.
     pub fn new(name: &str) -> Self {
+        let end = (0..=name.len().min(MAX_NAME)).rev().find(|&end| name.is_char_boundary(end));
         Self {
             id: None,
-            name: name.into(),
+            name: name[..end.unwrap_or(0)].into(),
             mapping: Mapping::Unknown,
             file: None,
             program: None,

@@ -2,16 +2,18 @@
 
 use std::fmt;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, TryLockError};
+#[cfg(not(feature = "convert"))]
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use foldsym_store::{ModuleId, Store, StoreError, SymbolMap};
-use lru::LruCache;
+use foldsym_store::{Store, StoreError, SymbolMap};
 
 use crate::cache::Cache;
 use crate::find::Finder;
+use crate::opened::{Fetch, Key, OpenFiles, Opened, Reach};
 use crate::search::Given;
 #[cfg(feature = "convert")]
 use crate::search::is_known_as;
@@ -20,16 +22,30 @@ use crate::unknown::Unknown;
 
 /// Answers stacks. See the [crate's documentation](crate).
 pub struct Symbolizer {
-    pub(crate) finder: Finder,
-    opened: Mutex<LruCache<Key, Arc<Slot>>>,
-    /// The two numbers of [`Symbolizer::opened`].
-    files_opened: AtomicU64,
-    bytes_opened: AtomicU64,
-    retry_after: Duration,
+    pub(crate) files: Arc<OpenFiles>,
+    /// The modules that [`Symbolizer::without_fetching`] did not fetch; `None` for an engine that fetches.
+    unfetched: Option<Mutex<Vec<Unfetched>>>,
     pub(crate) threads: usize,
     pub(crate) candidates: bool,
     pub(crate) demangle: bool,
 }
+
+/// A module whose file may be in a remote store, or at a server. [`Symbolizer::fetch`] takes it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Unfetched {
+    key: Key,
+    is_again: bool,
+}
+
+impl Unfetched {
+    /// Whether the answer lacks what may come. If not, it has what an earlier search found, which may be outdated.
+    pub fn is_needed(&self) -> bool {
+        !self.is_again
+    }
+}
+
+/// Modules that are remembered between two calls of [`Symbolizer::take_unfetched`].
+const MAX_UNFETCHED: usize = 1 << 12;
 
 /// The files that a [`Symbolizer`] has opened so far. A file that was closed and opened again counts twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,31 +57,6 @@ pub struct OpenedFiles {
     pub bytes: u64,
 }
 
-type Key = (Option<ModuleId>, String, Option<Arc<Path>>);
-
-/// The file of a module. The first thread that needs it searches, and the others wait. During a later search the others go on with the
-/// result that is known.
-#[derive(Default)]
-struct Slot {
-    found: Mutex<Option<Found>>,
-    /// Held by the thread that searches.
-    looking: Mutex<()>,
-}
-
-/// The result of a search, and its time.
-#[derive(Clone)]
-struct Found {
-    opened: Opened,
-    when: Instant,
-    /// Another source may have more later: no file was found, or one that lacks a part of its debug information or code.
-    is_lacking: bool,
-    /// The number of searches so far.
-    looked: u64,
-}
-
-/// An opened file, or why there is none.
-pub(crate) type Opened = Result<Arc<SymbolMap>, Unknown>;
-
 /// The options of a [`Symbolizer`].
 #[derive(Debug)]
 #[must_use]
@@ -76,6 +67,7 @@ pub struct Builder {
     cache_must: bool,
     cache_bytes: u64,
     open_files: usize,
+    open_bytes: u64,
     retry_after: Duration,
     threads: usize,
     candidates: bool,
@@ -155,6 +147,11 @@ impl Builder {
         Self { open_files: count.get(), ..self }
     }
 
+    /// How many bytes the files have that stay open; the default is no bound. The file that was opened last stays open whatever its size.
+    pub fn open_bytes(self, most: u64) -> Self {
+        Self { open_bytes: most, ..self }
+    }
+
     /// The time after which the file of a module is searched again, if no file was found or the file lacks a part of its program; the default
     /// is a minute. A file that lacks a part is used until a better one is found. A [`Worker`](crate::Worker) searches again between two stacks.
     pub fn retry_after(self, time: Duration) -> Self {
@@ -182,6 +179,13 @@ impl Builder {
     /// leads through nearly all sections, so checking each of them at its first use would cost the same.
     pub fn check(mut self, wanted: bool) -> Self {
         self.finder.checks = wanted;
+        self
+    }
+
+    /// Whether symbol files are read into memory in place of mapped; the default is false. If another process truncates a mapped file, a
+    /// signal ends the process that reads it. A process that must go on, such as a server, reads files.
+    pub fn read_files(mut self, wanted: bool) -> Self {
+        self.finder.reads = wanted;
         self
     }
 
@@ -220,11 +224,8 @@ impl Builder {
         finder.debuginfod.iter().for_each(|servers| finder.conversion.reads_cache(servers.cache()));
         let open_files = NonZeroUsize::new(self.open_files).unwrap_or(NonZeroUsize::MIN);
         Ok(Symbolizer {
-            finder,
-            opened: Mutex::new(LruCache::new(open_files)),
-            files_opened: AtomicU64::new(0),
-            bytes_opened: AtomicU64::new(0),
-            retry_after: self.retry_after,
+            files: Arc::new(OpenFiles::new(finder, open_files, self.open_bytes, self.retry_after)),
+            unfetched: None,
             threads: self.threads,
             candidates: self.candidates,
             demangle: self.demangle,
@@ -241,11 +242,45 @@ impl Symbolizer {
             cache_must: true,
             cache_bytes: foldsym_store::default_cache_bytes(),
             open_files: 256,
+            open_bytes: u64::MAX,
             retry_after: Duration::from_secs(60),
             threads: 0,
             candidates: true,
             demangle: true,
         }
+    }
+
+    /// Sets how a server uses files, before it makes a worker: they are read into memory ([`Builder::read_files`]), and those that stay open
+    /// have at most so many bytes ([`Builder::open_bytes`]).
+    /// No effect once there is another handle ([`Symbolizer::without_fetching`]).
+    pub fn serves(&mut self, open_bytes: u64) {
+        if let Some(files) = Arc::get_mut(&mut self.files) {
+            files.finder.reads = true;
+            files.most_bytes = files.most_bytes.min(open_bytes);
+        }
+    }
+
+    /// A handle to the same engine that waits for no network: where only a remote store or a server may have the file of a module, the
+    /// answer says so, and [`Symbolizer::take_unfetched`] gives the module.
+    pub fn without_fetching(&self) -> Self {
+        Self {
+            files: self.files.clone(),
+            unfetched: Some(Mutex::default()),
+            threads: self.threads,
+            candidates: self.candidates,
+            demangle: self.demangle,
+        }
+    }
+
+    /// The modules that this handle did not fetch since the last call, each once, at most 4,096.
+    pub fn take_unfetched(&self) -> Vec<Unfetched> {
+        let Some(unfetched) = &self.unfetched else { return Vec::new() };
+        std::mem::take(&mut *unfetched.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Searches all places for a module, and keeps the result for all handles. This may wait for a network.
+    pub fn fetch(&self, module: &Unfetched) {
+        self.files.open(&module.key, Reach::All);
     }
 
     /// The file of a module, which is opened and kept open.
@@ -259,8 +294,8 @@ impl Symbolizer {
     /// The number of symbol files that were opened, and their bytes.
     pub fn opened(&self) -> OpenedFiles {
         OpenedFiles {
-            files: self.files_opened.load(Ordering::Relaxed),
-            bytes: self.bytes_opened.load(Ordering::Relaxed),
+            files: self.files.files_opened.load(Ordering::Relaxed),
+            bytes: self.files.bytes_opened.load(Ordering::Relaxed),
         }
     }
 
@@ -269,68 +304,36 @@ impl Symbolizer {
         if let Some(file) = &module.file {
             return (Ok(file.0.clone()), None);
         }
-        // The key has everything that a search depends on. It does not have the mapping, so several processes share a file.
-        let key = (module.id.clone(), module.file_name().to_owned(), module.program.clone());
-        // This lock is held only to find the slot. A search may convert a program, and holds only a lock of its slot.
-        let slot = {
-            let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-            opened.get_or_insert(key, Arc::<Slot>::default).clone()
-        };
-        let found = self.look(&slot, module);
-        let again = if found.is_lacking { found.when.checked_add(self.retry_after) } else { None };
+        let key = Key::of(module);
+        let reach = if self.unfetched.is_some() { Reach::Local } else { Reach::All };
+        let found = self.files.open(&key, reach);
+        let again = if found.is_lacking { found.when.checked_add(self.files.retry_after) } else { None };
+        let is_unfetched = found.fetch == Fetch::Needed && self.unfetched.is_some();
+        if found.fetch != Fetch::No {
+            self.note_unfetched(Unfetched { key, is_again: found.fetch == Fetch::Again });
+        }
         let opened = found.opened.map_err(|why| match (why, &module.note) {
+            (Unknown::Absent(text), _) if is_unfetched => {
+                Unknown::Failed(format!("{text}; not fetched yet, ask again").into())
+            }
             (Unknown::Absent(text), Some(note)) => Unknown::Absent(format!("{text}; {note}").into()),
             (why, _) => why,
         });
         (opened, again)
     }
 
-    /// The result in a slot. Searches if there is none, or if it is stale.
-    fn look(&self, slot: &Slot, module: &Module) -> Found {
-        // A copy, so that this lock is not held during a search.
-        let known = || slot.found.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let before = known();
-        let _looking = match &before {
-            Some(found) if !self.is_stale(found) => return found.clone(),
-            Some(found) => match slot.looking.try_lock() {
-                Ok(guard) => guard,
-                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-                Err(TryLockError::WouldBlock) => return found.clone(),
-            },
-            None => slot.looking.lock().unwrap_or_else(PoisonError::into_inner),
-        };
-        // Another thread may have searched in between.
-        let looked = before.as_ref().map_or(0, |found| found.looked);
-        if let Some(found) = known().filter(|found| found.looked > looked) {
-            return found;
+    fn note_unfetched(&self, module: Unfetched) {
+        let Some(unfetched) = &self.unfetched else { return };
+        let mut unfetched = unfetched.lock().unwrap_or_else(PoisonError::into_inner);
+        if unfetched.len() < MAX_UNFETCHED && !unfetched.contains(&module) {
+            unfetched.push(module);
         }
-        let new = self.finder.find(module.id.as_ref(), module.file_name(), module.program.as_deref());
-        if let Ok((map, _)) = &new {
-            // These are only counters. No other memory depends on them, so no ordering is needed.
-            self.files_opened.fetch_add(1, Ordering::Relaxed);
-            self.bytes_opened.fetch_add(map.bytes().len() as u64, Ordering::Relaxed);
-        }
-        let old = before.and_then(|found| found.opened.ok());
-        let (opened, is_lacking) = match (new, old) {
-            // After an error the old file stays. It also stays if the search found the same file again.
-            (Err(_), Some(old)) => (Ok(old), true),
-            (Ok((map, is_lacking)), Some(old)) if old.bytes() == map.bytes() => (Ok(old), is_lacking),
-            (Ok((map, is_lacking)), _) => (Ok(Arc::new(map)), is_lacking),
-            (Err(why), None) => (Err(why), true),
-        };
-        let found = Found { opened, when: Instant::now(), is_lacking, looked: looked + 1 };
-        *slot.found.lock().unwrap_or_else(PoisonError::into_inner) = Some(found.clone());
-        found
     }
 
     /// Checks a file that was opened, if [`Builder::check`] says so.
+    #[cfg(feature = "convert")]
     pub(crate) fn check(&self, map: &SymbolMap) -> Result<(), StoreError> {
-        if self.finder.checks { map.check() } else { Ok(()) }
-    }
-
-    /// True if a file that is missing or incomplete is due for another search.
-    fn is_stale(&self, found: &Found) -> bool {
-        found.is_lacking && found.when.elapsed() >= self.retry_after
+        if self.files.finder.checks { map.check() } else { Ok(()) }
     }
 }
 
@@ -343,17 +346,17 @@ impl Symbolizer {
         #[cfg(feature = "convert")]
         {
             let id = module.id.as_ref();
-            let mut found = self.finder.programs(id, name, module.program.as_deref(), &mut Vec::new());
+            let mut found = self.files.finder.programs(id, name, module.program.as_deref(), &mut Vec::new());
             // All files of a folder are looked at only if none is where it is expected.
             if let Some(id) = id.filter(|id| !found.iter().any(|path| is_known_as(path, id))) {
-                found.extend(self.finder.search.iter().flat_map(|given| given.programs_of(id)));
+                found.extend(self.files.finder.search.iter().flat_map(|given| given.programs_of(id)));
             }
             found.retain(|path| path.is_file());
             found
         }
         #[cfg(not(feature = "convert"))]
         {
-            let named = self.finder.search.iter().filter_map(|given| match given.path.is_dir() {
+            let named = self.files.finder.search.iter().filter_map(|given| match given.path.is_dir() {
                 true => Some(given.path.join(name?)),
                 false => (!given.is_fsym()).then(|| given.path.clone()),
             });
@@ -364,17 +367,17 @@ impl Symbolizer {
     /// Says of each search path of which nothing was used why, and where the search of a folder ended early. To be called after the last
     /// answer.
     pub fn search_messages(&self) -> Vec<String> {
-        self.finder.outcomes.messages(&self.finder.search)
+        self.files.finder.outcomes.messages(&self.files.finder.search)
     }
 
     /// Says of each store that had no file for a module that needed one. To be called after the last answer.
     pub fn store_messages(&self) -> Vec<String> {
-        self.finder.outcomes.of_stores(&self.finder.stores)
+        self.files.finder.outcomes.of_stores(&self.files.finder.stores)
     }
 }
 
 impl fmt::Debug for Symbolizer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Symbolizer").field("finder", &self.finder).finish_non_exhaustive()
+        f.debug_struct("Symbolizer").field("finder", &self.files.finder).finish_non_exhaustive()
     }
 }

@@ -61,6 +61,18 @@ impl fmt::Display for Unknown {
     }
 }
 
+/// Whether an error of the system says nothing about the file: the process, or the system, has no descriptor left. Another attempt may
+/// succeed at once, so such an error is not remembered.
+pub(crate) fn is_passing(error: &std::io::Error) -> bool {
+    // The standard library has no names for `ENFILE` and `EMFILE`, which have one number on all systems of the Unix family.
+    cfg!(unix) && matches!(error.raw_os_error(), Some(23 | 24))
+}
+
+/// As [`is_passing`], for the error of a store.
+pub(crate) fn is_passing_error(error: &StoreError) -> bool {
+    matches!(error, StoreError::Io { error, .. } if is_passing(error))
+}
+
 /// The reason for an answer after an error of a store.
 pub(crate) fn of_error(error: &StoreError) -> Unknown {
     let text: Arc<str> = error.to_string().into();

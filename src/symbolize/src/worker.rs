@@ -1,7 +1,6 @@
 //! Answers a stack in three steps. It places each frame in a module and its file. It resolves folded functions from the outermost frame
 //! inward, since a caller must be known before its callee can be. It then answers the frames, innermost first.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use foldsym_lookup::{Error, Resolved, StackAddr};
@@ -22,8 +21,9 @@ use crate::symbolizer::Symbolizer;
 use crate::texts::Texts;
 use crate::unknown::Unknown;
 
-/// The most files whose names a worker keeps. A worker with more files drops all of them before the next stack.
-pub(crate) const MAX_FILES: usize = 256;
+mod room;
+
+pub(crate) use room::MAX_FILES;
 
 /// Answers stacks one after another in one thread, with buffers and names that it reuses. [`Symbolizer::worker`] makes one.
 pub struct Worker<'s> {
@@ -31,6 +31,8 @@ pub struct Worker<'s> {
     pub(crate) files: Vec<Loaded>,
     /// How many files were forgotten: the number of a file is this plus its index, and no other file ever has it.
     pub(crate) forgotten: usize,
+    /// The bytes of these files.
+    bytes: u64,
     /// Indices of `files`, by the address of the mapping. The entry keeps the mapping, so that the address is not used again.
     by_map: FxHashMap<usize, usize>,
     /// The modules of the last stack ([`Modules::serial`]).
@@ -69,6 +71,7 @@ impl<'s> Worker<'s> {
             symbolizer,
             files: Vec::new(),
             forgotten: 0,
+            bytes: 0,
             by_map: FxHashMap::default(),
             modules: None,
             states: Vec::new(),
@@ -278,18 +281,6 @@ impl<'s> Worker<'s> {
         result
     }
 
-    /// Forgets all files if there are too many. Indices of files become invalid.
-    pub(crate) fn make_room(&mut self) {
-        if self.files.len() > MAX_FILES {
-            self.forgotten += self.files.len();
-            self.files.clear();
-            self.by_map.clear();
-            self.texts.clear();
-            self.ranker.clear();
-            self.modules = None;
-        }
-    }
-
     /// Forgets the modules of the last stack, if this one has others.
     pub(crate) fn enter(&mut self, modules: &Modules) {
         let is_due = self.again.is_some_and(|again| Instant::now() >= again);
@@ -308,15 +299,8 @@ impl<'s> Worker<'s> {
         if let Some(Some(known)) = self.states.get(index) {
             return known.clone();
         }
-        let demangle = self.symbolizer.demangle;
         let (opened, again) = self.symbolizer.open(module);
-        let state = opened.map(|map| {
-            let at = Arc::as_ptr(&map) as usize;
-            *self.by_map.entry(at).or_insert_with(|| {
-                self.files.push(Loaded::new(map, demangle));
-                self.files.len() - 1
-            })
-        });
+        let state = opened.and_then(|map| self.admit(map));
         if let Some(known) = self.states.get_mut(index) {
             // A failure is kept for one stack: the engine knows when to search again.
             self.failed.extend(state.is_err().then_some(index));

@@ -96,3 +96,51 @@ fn a_damaged_file_does_not_end_the_search() {
     let frame = ask(&engine(&[&paths[0], &paths[1]]), "app");
     assert!(frame.unknown.is_none() && !frame.functions.is_empty(), "{:?}", frame.unknown);
 }
+
+/// A profile may name one build in many ways. Each took a mapping of its own, in each thread.
+#[test]
+fn a_build_of_many_names_is_open_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = LocalStore::create(&folder.path().join("symbols")).unwrap();
+    let id = store.add(&demo(), &EntryInfo::default()).unwrap().id().clone();
+    let engine = Symbolizer::builder().store(Store::Local(store)).build().unwrap();
+    let modules = (0..1000).map(|at| Module::new(&format!("/lib/name{at}")).with_id(id.clone())).collect();
+    let frame = |module| StackFrame {
+        place: ReportedAddress::Image { module, address: 0x20_12b0 },
+        kind: AddressKind::Exact,
+    };
+    let frames = engine.symbolize(&Stack::new(&Modules::new(modules), (0..1000).map(frame).collect()));
+    assert!(frames.iter().all(|frame| !frame.functions.is_empty()), "{:?}", frames[0].unknown);
+    assert_eq!(engine.opened().files, 1);
+}
+
+/// Files that are open have a bound in bytes, for all stacks together and in one stack.
+#[test]
+fn open_files_have_a_bound_in_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = LocalStore::create(&folder.path().join("symbols")).unwrap();
+    let files = [demo(), other(folder.path())];
+    let module = |file: &PathBuf| {
+        Module::new("m").with_id(store.add(file, &EntryInfo::default()).unwrap().id().clone())
+    };
+    let modules: Vec<Module> = files.iter().map(module).collect();
+    let largest = files.iter().map(|file| file.metadata().unwrap().len()).max().unwrap();
+    let engine =
+        Symbolizer::builder().store(Store::Local(store.clone())).open_bytes(largest).build().unwrap();
+    let place = |module| ReportedAddress::Offset { module, offset: 0x12b0 };
+    let frame = |module| StackFrame { place: place(module), kind: AddressKind::Exact };
+    let both = engine.symbolize(&Stack::new(&Modules::new(modules.clone()), vec![frame(0), frame(1)]));
+    let why = both[1].unknown.as_ref().unwrap();
+    assert!(matches!(why, Unknown::Failed(text) if text.starts_with("not opened: ")), "{why}");
+    // Each by itself fits, and closes the other.
+    let before = engine.opened().files;
+    let mut worker = engine.worker();
+    let mut found = Vec::new();
+    for _ in 0..3 {
+        for module in &modules {
+            worker.symbolize(&Stack::new(&Modules::new(vec![module.clone()]), vec![frame(0)]), &mut found);
+            assert!(!matches!(found[0].unknown, Some(Unknown::Failed(_))), "{:?}", found[0].unknown);
+        }
+    }
+    assert!(engine.opened().files >= before + 5, "{}", engine.opened().files);
+}

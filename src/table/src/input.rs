@@ -7,7 +7,9 @@ use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, Fields};
 use foldhash::HashMap;
 use foldsym_store::ModuleId;
-use foldsym_symbolize::{AddressKind, Innermost, Module, Modules, Query, ReportedAddress, StackFrame};
+use foldsym_symbolize::{
+    AddressKind, Innermost, MAX_FRAMES, Module, Modules, Query, ReportedAddress, StackFrame,
+};
 use std::sync::Arc;
 
 use crate::{Stack, TableError};
@@ -157,6 +159,12 @@ impl Columns {
                 "has {untyped} nulls without a type, more than {MAX_UNTYPED}: give the column a type"
             );
             return Err(wrong("frames", what));
+        }
+        for row in 0..frames.len() {
+            let count = elements(&frames, row).len();
+            if count > MAX_FRAMES {
+                return Err(TableError::Row { row, what: format!("{count} frames, more than {MAX_FRAMES}") });
+            }
         }
         let addresses = numbers("frames", frames.values())?;
         let kinds = optional(stacks, "kinds", list)?;

@@ -3,14 +3,17 @@
 use std::fs::File;
 use std::io::Write;
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use foldsym_symbolize::Symbolizer;
+use foldsym_symbolize::{MAX_FRAMES, Symbolizer};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::ParquetMetaData;
 use parquet::file::properties::WriterProperties;
 
 use crate::{TableError, TableOptions, schema_of, symbolize_batch};
@@ -42,12 +45,13 @@ pub fn symbolize_file(
     let options = TableOptions { threads: 0, ..TableOptions::default() };
     let file =
         File::open(input).map_err(|error| TableError::Io { path: input.display().to_string(), error })?;
-    let reader = ParquetRecordBatchReaderBuilder::try_new(file)?.with_batch_size(ROWS);
+    let reader = read(|| ParquetRecordBatchReaderBuilder::try_new(file))?.with_batch_size(ROWS);
+    check_rows(reader.metadata())?;
     let schema = schema_of(reader.schema(), options);
     let mut writer = Writer::new(output, schema)?;
     let mut done = Done::default();
-    for batch in reader.build()? {
-        let batch = batch?;
+    let mut batches = read(|| reader.build())?;
+    while let Some(batch) = read(|| batches.next().transpose())? {
         let before = done.rows as usize;
         writer.write_rows(0..batch.num_rows(), |part| {
             let start = before + part.start;
@@ -62,6 +66,32 @@ pub fn symbolize_file(
     }
     writer.close()?;
     Ok(done)
+}
+
+/// Reads a part of the file. The library panics at some damaged files; such a file is an error like others.
+fn read<T, E: Into<TableError>>(read: impl FnOnce() -> Result<T, E>) -> Result<T, TableError> {
+    match catch_unwind(AssertUnwindSafe(read)) {
+        Ok(result) => result.map_err(Into::into),
+        Err(_) => Err(ParquetError::General("damaged: the Parquet reader failed at it".to_owned()).into()),
+    }
+}
+
+/// Refuses a file whose rows have more values than stacks have: the library makes a row of 30 million frames out of a thousand bytes.
+fn check_rows(metadata: &ParquetMetaData) -> Result<(), TableError> {
+    for (index, group) in metadata.row_groups().iter().enumerate() {
+        let rows = group.num_rows().max(1);
+        for column in group.columns() {
+            // If each row has as many values as it may have, so many there are.
+            if column.num_values() / rows > MAX_FRAMES as i64 {
+                let (values, column) = (column.num_values(), column.column_path().string());
+                let what = format!(
+                    "row group {index} has {values} values in {rows} rows: more than {MAX_FRAMES} a row"
+                );
+                return Err(TableError::Column { column, what });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Writes a Parquet file.

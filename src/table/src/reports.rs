@@ -8,7 +8,7 @@ use arrow_array::builder::{
 };
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
-use foldsym_reports::{Report, Thread};
+use foldsym_reports::{Opened, Report, Thread};
 use foldsym_symbolize::{Mapping, Module, Modules, ReportedAddress, Symbolizer};
 
 use crate::parquet_file::{ROWS, Writer};
@@ -238,10 +238,22 @@ pub fn symbolize_report(
     threads: std::ops::Range<usize>,
     options: TableOptions,
 ) -> Result<RecordBatch, TableError> {
+    rows_of(symbolizer, name, report, 0, threads, options)
+}
+
+/// As [`symbolize_report`], for a part of a report whose first thread has the number `first`.
+fn rows_of(
+    symbolizer: &Symbolizer,
+    name: &str,
+    report: &Report,
+    first: usize,
+    threads: std::ops::Range<usize>,
+    options: TableOptions,
+) -> Result<RecordBatch, TableError> {
     let mut rows = Rows::new();
     let mut stacks = Vec::with_capacity(threads.len());
     for (index, thread) in report.threads.iter().enumerate().take(threads.end).skip(threads.start) {
-        rows.add(name, report, index, thread)?;
+        rows.add(name, report, first + index, thread)?;
         stacks.push(Stack { modules: report.modules_of(thread), frames: &thread.frames });
     }
     let mut columns = rows.finish();
@@ -269,19 +281,30 @@ impl<W: Write + Send> ReportFile<W> {
     ///
     /// # Errors
     /// The file cannot be written, or the answers of one thread are too large by themselves.
-    pub fn add(&mut self, symbolizer: &Symbolizer, name: &str, report: &Report) -> Result<(), TableError> {
-        let mut start = 0;
-        while start < report.threads.len() {
+    pub fn add(
+        &mut self,
+        symbolizer: &Symbolizer,
+        name: &str,
+        opened: &mut Opened<'_>,
+    ) -> Result<(), TableError> {
+        let mut first = 0;
+        let mut next = opened.next_thread();
+        while next.is_some() {
+            let mut part = opened.report().clone();
             let mut frames = 0;
-            let fit = report.threads[start..].iter().take(ROWS).take_while(|thread| {
+            while let Some(thread) = next.take() {
                 frames += thread.frames.len();
-                frames <= FRAMES
-            });
-            // A stack with more frames than the limit is a part by itself. An empty part would make the loop endless.
-            let end = start + fit.count().max(1);
-            let answer = |part| symbolize_report(symbolizer, name, report, part, self.options);
-            self.writer.write_rows(start..end, answer)?;
-            start = end;
+                // A stack with more frames than the limit is a part by itself.
+                if !part.threads.is_empty() && (frames > FRAMES || part.threads.len() == ROWS) {
+                    next = Some(thread);
+                    break;
+                }
+                part.threads.push(thread);
+                next = opened.next_thread();
+            }
+            let answer = |rows| rows_of(symbolizer, name, &part, first, rows, self.options);
+            self.writer.write_rows(0..part.threads.len(), answer)?;
+            first += part.threads.len();
         }
         Ok(())
     }

@@ -61,6 +61,16 @@ fn beginning(text: &[u8], spelled: impl Fn(&[u8]) -> String) -> String {
     }
 }
 
+/// A message that has texts of the input in it, for another message: its beginning and its end, which says what is wrong.
+pub(crate) fn shown_reason(text: &str) -> String {
+    let cut = |end: usize| (0..=end).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+    if text.len() <= 3 * SHOWN {
+        return text.to_owned();
+    }
+    let (beginning, end) = (&text[..cut(SHOWN)], &text[cut(text.len() - SHOWN)..]);
+    format!("{beginning}... ({} bytes) ...{end}", text.len())
+}
+
 /// The last component of a path.
 pub(crate) fn base_name(path: &[u8]) -> &[u8] {
     path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
@@ -112,6 +122,17 @@ mod tests {
             ("", "", true),
         ] {
             assert_eq!(is_same_path(one.as_bytes(), other.as_bytes()), same, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn a_reason_keeps_its_beginning_and_its_end() {
+        assert_eq!(shown_reason("a: b"), "a: b");
+        for letter in ["x", "\u{20ac}"] {
+            let reason = format!("/{}: cannot open: File name too long", letter.repeat(200_000));
+            let shown = shown_reason(&reason);
+            assert!(shown.len() < 3 * SHOWN && shown.starts_with(&format!("/{letter}")), "{shown}");
+            assert!(shown.ends_with("File name too long"), "{shown}");
         }
     }
 

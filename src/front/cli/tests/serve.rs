@@ -63,6 +63,40 @@ fn a_server_from_its_start_to_a_signal() {
     assert!(remote.code == 2 && remote.err.contains("--cache DIR"), "{remote:?}");
 }
 
+/// Idle connections leave descriptors for the files that answer.
+#[test]
+fn idle_connections_leave_descriptors_for_files() {
+    let fsym = Fsym::of("demo.elf", &[]);
+    let store = fsym.folder.path().join("symbols");
+    let store = store.to_str().unwrap();
+    let added = foldsym(&["store", "add", store, fsym.str(), "--json"]);
+    let id = added.json()[0]["BuildId"].as_str().unwrap().to_owned();
+    let program = command();
+    let line = format!(
+        "ulimit -n 200 && exec '{}' serve --store '{store}' --read-only --listen 127.0.0.1:0 --threads 2",
+        program.get_program().to_str().unwrap()
+    );
+    let mut child =
+        Command::new("sh").args(["-c", &line]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("http://").unwrap().trim_end_matches('/');
+    let mut first = TcpStream::connect(address).unwrap();
+    // A part of a head, so that the server has accepted it.
+    let body =
+        format!(r#"{{"modules":[{{"id":"{id}","name":"d","base":"0x200000"}}],"frames":["0x20129b"]}}"#);
+    write!(first, "POST /symbolicate HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n").unwrap();
+    let idle: Vec<TcpStream> = (0..200).map(|_| TcpStream::connect(address).unwrap()).collect();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    write!(first, "Content-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+    let mut response = String::new();
+    first.read_to_string(&mut response).unwrap();
+    drop(idle);
+    child.kill().unwrap();
+    let out = child.wait_with_output().unwrap();
+    assert!(response.contains("demo::"), "{response}\n{}", String::from_utf8_lossy(&out.stderr));
+}
+
 /// Built with the feature `remote` of `foldsym-store`, as the command is.
 #[test]
 fn files_of_remote_stores_are_kept_in_the_cache_that_is_named() {
@@ -93,4 +127,67 @@ fn files_of_remote_stores_are_kept_in_the_cache_that_is_named() {
         assert_eq!(location(name).as_deref(), Some("http://127.0.0.1:1/symbols\n"), "{name}: {text}");
     }
     assert!(!folder.path().join("own").exists());
+}
+
+/// The most memory that a process had so far, in kilobytes.
+#[cfg(target_os = "linux")]
+fn peak(process: u32) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    peak.trim().split(' ').next().unwrap().parse().unwrap()
+}
+
+/// Reports that were made to take memory, and clients that do not read their answers.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_stays_within_its_budget() {
+    const MEMORY: usize = 256 << 20;
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().to_str().unwrap();
+    let memory = MEMORY.to_string();
+    let cache = folder.path().join("cache");
+    let serve =
+        ["serve", "--search", store, "--listen", "127.0.0.1:0", "--threads", "2", "--memory", &memory];
+    let mut child = command();
+    child.args(serve).args(["--cache", cache.to_str().unwrap()]).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = child.spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("http://").unwrap().trim_end_matches('/').to_owned();
+    let ask = |path: &str, body: &[u8]| {
+        let mut stream = TcpStream::connect(&address).unwrap();
+        let head = format!("POST {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close");
+        write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n", body.len()).unwrap();
+        // The server may refuse before it has read everything.
+        let _ = stream.write_all(body);
+        let mut status = [0; 12];
+        let _ = stream.read_exact(&mut status);
+        (stream, String::from_utf8_lossy(&status[9..]).into_owned())
+    };
+    let heading = format!("==1==ERROR: AddressSanitizer: {}\n#0 0x1 (a+0x1)\n", "h".repeat(1000));
+    let stacks = [heading.as_str(), &"#0 0x1\n".repeat(2_000_000)].concat();
+    let lists = format!("{{\"memoryMap\":[],\"stacks\":[{}[]]}}", "[],".repeat(5_000_000));
+    let lines = "{\"modules\":[],\"frames\":[]}\n".repeat(500_000);
+    let long = format!(
+        "{{\"modules\":[{{\"name\":\"{}\",\"base\":16}}],\"frames\":[{}17]}}",
+        "n".repeat(200_000),
+        "17,".repeat(100_000)
+    );
+    for body in [&stacks, &lists, &lines, &long] {
+        for path in ["/symbolicate", "/symbolicate/v5"] {
+            let (mut stream, _) = ask(path, body.as_bytes());
+            let _ = std::io::copy(&mut stream, &mut std::io::sink());
+        }
+    }
+    // An answer has some 13 MB.
+    let frames = format!("{{\"modules\":[],\"frames\":[{}1]}}", "1,".repeat(120_000));
+    let unread: Vec<_> = (0..14).map(|_| ask("/symbolicate", frames.as_bytes())).collect();
+    let refused = unread.iter().filter(|(_, status)| status == "503").count();
+    let peak = peak(child.id());
+    drop(unread);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(refused > 0, "all answers fit");
+    // The program itself, and what the allocator keeps, are no part of the budget.
+    assert!(peak < MEMORY / 1024 * 3 / 2 + 100_000, "{peak} kB");
 }

@@ -4,6 +4,7 @@ use foldsym_reports::{Options, Reader, ReportError, Trust};
 use foldsym_symbolize::{GivenStack, Innermost, Query, Requests, Worker, json};
 
 use crate::log::Counts;
+use crate::memory::Held;
 use crate::refusal::Refusal;
 
 /// An answer that is being written.
@@ -12,6 +13,14 @@ pub(crate) struct Writing<'w> {
     pub(crate) counts: Counts,
     /// Bytes that it may have.
     pub(crate) limit: usize,
+    /// Bytes of memory that reading its report may take.
+    pub(crate) memory: u64,
+    /// Its part of the memory.
+    pub(crate) held: Held,
+    /// There was no memory for more of it.
+    pub(crate) is_out: bool,
+    /// The bytes for which the part is large enough.
+    pub(crate) room: usize,
     /// Lines of one process repeat its modules.
     pub(crate) requests: Requests,
     /// Whether the client waits for it.
@@ -23,12 +32,20 @@ struct Ended;
 
 impl Writing<'_> {
     /// Whether to go on after this many bytes of the answer.
-    pub(crate) fn goes_on(&self, bytes: usize) -> bool {
-        bytes <= self.limit && (self.is_wanted)()
+    pub(crate) fn goes_on(&mut self, bytes: usize) -> bool {
+        // A buffer that grows doubles its room.
+        if bytes > self.room {
+            self.room = 2 * bytes;
+            self.is_out |= !self.held.resize(self.room);
+        }
+        bytes <= self.limit && !self.is_out && (self.is_wanted)()
     }
 
     /// The error response for a client whose answer is too large.
     pub(crate) fn refusal(&self) -> Refusal {
+        if self.is_out {
+            return Refusal::busy();
+        }
         Refusal::too_large(format!("the answer has more than {} bytes: ask for fewer frames", self.limit))
     }
 
@@ -132,17 +149,21 @@ impl Writing<'_> {
 
     /// Answers a report: its threads, with the modules and the warnings.
     fn report(&mut self, body: &[u8], reader: &Reader<'_>, worker: &mut Worker<'_>) -> Result<(), Refusal> {
-        let report = match reader.read_while(body, &Options::default(), self.is_wanted) {
-            Ok(report) => report,
+        let mut options = Options::default();
+        options.memory = Some(self.memory);
+        let mut opened = match reader.open_while(body, &options, self.is_wanted) {
+            Ok(opened) => opened,
             // The request has ended (the client is gone, or the time is over), so nobody reads this refusal.
             Err(ReportError::Stopped) => return Err(self.refusal()),
             Err(error) => return Err(Refusal::bad(error.to_string())),
         };
         self.out.push(b'{');
-        foldsym_reports::json::begin(&mut self.out, &report);
-        for (index, thread) in report.threads.iter().enumerate() {
-            foldsym_reports::json::thread(&mut self.out, index, thread);
-            let (modules, innermost) = (report.modules_of(thread), Innermost::Nothing);
+        foldsym_reports::json::begin(&mut self.out, opened.report());
+        let mut index = 0;
+        while let Some(thread) = opened.next_thread() {
+            foldsym_reports::json::thread(&mut self.out, index, &thread);
+            index += 1;
+            let (modules, innermost) = (opened.report().modules_of(&thread), Innermost::Nothing);
             let query = Query { modules, frames: &thread.frames, innermost };
             let put = self.frames(query, &thread.trust, worker);
             put.map_err(|Ended| self.refusal())?;
@@ -152,7 +173,7 @@ impl Writing<'_> {
                 return Err(self.refusal());
             }
         }
-        foldsym_reports::json::end(&mut self.out, &report);
+        foldsym_reports::json::end(&mut self.out, opened.report());
         Ok(())
     }
 }

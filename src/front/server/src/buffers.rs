@@ -4,6 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 
+use crate::memory::Held;
+
 /// Buffers that are kept, and the bytes that one may have to be kept.
 const KEPT: usize = 4;
 const LARGEST: usize = 2 << 20;
@@ -25,9 +27,16 @@ impl Buffers {
         self.free().pop().unwrap_or_else(|| Vec::with_capacity(capacity))
     }
 
-    /// An answer, whose buffer comes back when it was sent or is not wanted any more.
-    pub(crate) fn answer(self: &Arc<Self>, bytes: Vec<u8>) -> Bytes {
-        Bytes::from_owner(Answer { bytes, home: self.clone() })
+    /// An answer, whose buffer comes back when it was sent or is not wanted any more, and its part of the memory then too.
+    pub(crate) fn answer(self: &Arc<Self>, mut bytes: Vec<u8>, held: Option<Held>) -> Bytes {
+        if bytes.capacity() > LARGEST {
+            bytes.shrink_to_fit();
+        }
+        let held = held.map(|mut held| {
+            held.resize(bytes.capacity());
+            held
+        });
+        Bytes::from_owner(Answer { bytes, home: self.clone(), _held: held })
     }
 }
 
@@ -35,6 +44,7 @@ impl Buffers {
 struct Answer {
     bytes: Vec<u8>,
     home: Arc<Buffers>,
+    _held: Option<Held>,
 }
 
 impl AsRef<[u8]> for Answer {
@@ -65,7 +75,7 @@ mod tests {
         let mut bytes = buffers.take(100);
         bytes.extend_from_slice(b"answer");
         let (capacity, place) = (bytes.capacity(), bytes.as_ptr());
-        let answer = buffers.answer(bytes);
+        let answer = buffers.answer(bytes, None);
         assert_eq!(&answer[..], b"answer");
         // It is still being sent.
         let other = buffers.take(7);
@@ -73,9 +83,10 @@ mod tests {
         drop(answer);
         let again = buffers.take(7);
         assert_eq!((again.len(), again.capacity(), again.as_ptr()), (0, capacity, place));
-        drop(buffers.answer(Vec::with_capacity(LARGEST + 1)));
+        drop(buffers.answer(vec![0; LARGEST + 1], None));
         assert_eq!(buffers.take(7).capacity(), 7);
-        let answers: Vec<Bytes> = (0..2 * KEPT).map(|_| buffers.answer(Vec::with_capacity(9))).collect();
+        let answers: Vec<Bytes> =
+            (0..2 * KEPT).map(|_| buffers.answer(Vec::with_capacity(9), None)).collect();
         drop(answers);
         assert_eq!(buffers.free().len(), KEPT);
     }

@@ -1,84 +1,58 @@
 //! Reads the body of a request under its limits, and sends a mapped file without a copy.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use axum::body::{Body, HttpBody as _};
 use bytes::Bytes;
 use foldsym_format::header::VERSION;
 use foldsym_store::{BuildId, ModuleId, Store, SymbolMap};
 use http_body_util::BodyExt;
 
+use crate::memory::{Held, Memory};
 use crate::refusal::Refusal;
 
 /// Bytes that a body's buffer has at first, at most.
 const FIRST: usize = 256 << 10;
 
-/// Bytes of all bodies that are held.
-#[derive(Debug, Default)]
-pub(crate) struct Budget {
-    held: AtomicUsize,
-}
-
-/// A body's part of the budget, given back when it is dropped.
-struct Part {
-    budget: Arc<Budget>,
-    bytes: usize,
-}
-
-impl Part {
-    fn grow(&mut self, bytes: usize, limit: usize) -> bool {
-        self.bytes += bytes;
-        // The addition comes before the comparison: two requests cannot both take the last bytes. After a refusal `drop` gives them back.
-        self.budget.held.fetch_add(bytes, Ordering::Relaxed) + bytes <= limit
-    }
-}
-
-impl Drop for Part {
-    fn drop(&mut self) {
-        self.budget.held.fetch_sub(self.bytes, Ordering::Relaxed);
-    }
-}
-
-/// A body that was received, with its part of the budget.
+/// A body that was received, with its part of the memory.
 pub(crate) struct Received {
     pub(crate) bytes: Vec<u8>,
-    _part: Part,
+    pub(crate) held: Held,
 }
 
-impl Budget {
-    /// Receives a body of at most `one` bytes, while all together have at most `all`.
-    pub(crate) async fn receive(
-        self: &Arc<Self>,
-        body: Body,
-        one: usize,
-        all: usize,
-    ) -> Result<Received, Refusal> {
-        let mut part = Part { budget: self.clone(), bytes: 0 };
-        // As long as the client says, within reason: it need not keep its word.
-        let said = body.size_hint().upper().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);
-        let first = said.min(one).min(FIRST);
-        if !part.grow(first, all) {
-            return Err(Refusal::busy());
+/// Receives a body of at most `one` bytes.
+pub(crate) async fn receive(body: Body, one: usize, memory: &Memory) -> Result<Received, Refusal> {
+    let too_large = || Refusal::too_large(format!("a request has at most {one} bytes"));
+    // What the client announces: it need not keep its word. A body that is announced as too large is not waited for.
+    let said = body.size_hint();
+    if said.lower() > one as u64 {
+        return Err(too_large());
+    }
+    let said = said.upper().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);
+    let mut held = memory.nothing();
+    let first = said.min(one).min(FIRST);
+    if !memory.grow(&mut held, first).await {
+        return Err(Refusal::busy());
+    }
+    let mut bytes = Vec::with_capacity(first);
+    let mut body = body;
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| Refusal::bad(format!("the request broke off: {error}")))?;
+        // A frame of trailers has no bytes of the body.
+        let Ok(data) = frame.into_data() else { continue };
+        let len = bytes.len() + data.len();
+        if len > one {
+            return Err(too_large());
         }
-        let mut bytes = Vec::with_capacity(first);
-        let mut body = body;
-        while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|error| Refusal::bad(format!("the request broke off: {error}")))?;
-            // A frame of trailers has no bytes of the body.
-            let Ok(data) = frame.into_data() else { continue };
-            if bytes.len() + data.len() > one {
-                return Err(Refusal::too_large(format!("a request has at most {one} bytes")));
-            }
-            // The budget already includes the buffer's free capacity.
-            let more = (bytes.len() + data.len()).saturating_sub(part.bytes);
-            if !part.grow(more, all) {
+        if len > bytes.capacity() {
+            // As long as the client said, if it seems to keep its word.
+            let next = len.max(2 * bytes.capacity()).min(said.max(len));
+            if !memory.grow(&mut held, next).await {
                 return Err(Refusal::busy());
             }
-            bytes.extend_from_slice(&data);
+            bytes.reserve_exact(next - bytes.len());
         }
-        Ok(Received { bytes, _part: part })
+        bytes.extend_from_slice(&data);
     }
+    Ok(Received { bytes, held })
 }
 
 /// A mapped file as the owner of bytes.
@@ -90,11 +64,15 @@ impl AsRef<[u8]> for Owned {
     }
 }
 
-/// The file of a build id from the first store that has it, which may fetch it first.
-pub(crate) fn find(stores: &[Store], id: &BuildId) -> Result<Option<SymbolMap>, foldsym_store::StoreError> {
+/// The file of a build id from the first store that has it: of those that are folders, or of the others, which fetch it first.
+pub(crate) fn find(
+    stores: &[Store],
+    id: &BuildId,
+    is_remote: bool,
+) -> Result<Option<SymbolMap>, foldsym_store::StoreError> {
     let id = ModuleId::Build(id.clone());
     let mut failed = None;
-    for store in stores {
+    for store in stores.iter().filter(|store| matches!(store, Store::Local(_)) != is_remote) {
         match store.get_module(&id) {
             Ok(Some(map)) => return Ok(Some(map)),
             Ok(None) => {}

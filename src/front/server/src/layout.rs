@@ -38,7 +38,10 @@ pub(crate) fn stores(stores: &[Store], is_wanted: &dyn Fn() -> bool) -> Result<V
 }
 
 /// Where the bytes of a file and of its program's code go.
-pub(crate) fn layout(map: &SymbolMap, is_wanted: &dyn Fn() -> bool) -> Result<Value, Refusal> {
+pub(crate) fn layout(map: SymbolMap, is_wanted: &dyn Fn() -> bool) -> Result<Value, Refusal> {
+    let failed = |error: StoreError| Refusal::new(StatusCode::BAD_GATEWAY, error.to_string());
+    // Another process may cut the file short meanwhile.
+    let map = foldsym_symbolize::in_memory(map).map_err(failed)?;
     let damaged =
         |error| Refusal::new(StatusCode::BAD_GATEWAY, format!("{}: damaged: {error}", map.path().display()));
     let found = layout::layout(map.file(), is_wanted).map_err(damaged)?;

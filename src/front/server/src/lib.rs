@@ -3,10 +3,12 @@
 //! # What the crate promises
 //!
 //! - **The `Host` header is checked.** A request under another name, such as a stranger's domain that resolves to this machine (DNS
-//!   rebinding), is refused ([`Config::hosts`]).
+//!   rebinding), is refused ([`Config::hosts`]). So is a `POST` from a page of another origin that is not in [`Config::origins`].
 //! - **No path comes from the network.** A client names a module by its identity, or by a name of which only the last component counts.
 //! - **Everything is bounded.** Bytes of a request, of an answer and of all requests together, time, simultaneous requests and connections
 //!   have limits ([`Limits`]). A request over a limit is refused with a status that shows which limit.
+//! - **A file that another process cuts short ends nothing.** Symbol files are read into memory, and are checked there. `/buildid/HEX/fsym` alone
+//!   sends a mapped file: the system copies it, and ends the connection where the file ends.
 //! - **A client that disconnects costs nothing more.** Work stops at the next frame. A client that reads nothing of its answer for a while
 //!   is disconnected.
 //! - **A stop is graceful.** On SIGTERM and SIGINT the server answers the requests that run and takes no new ones.
@@ -22,16 +24,20 @@
 
 mod answers;
 mod buffers;
+mod descriptors;
+mod fetch;
 mod files;
 mod host;
 mod http;
 mod layout;
 mod log;
+mod memory;
 mod metrics;
 mod page;
 mod pool;
 mod refusal;
 mod routes;
+mod sites;
 mod stream;
 
 use std::io;
@@ -42,21 +48,30 @@ use std::time::Duration;
 use foldsym_store::Store;
 use foldsym_symbolize::Symbolizer;
 
+/// Searches of remote stores for `/buildid/HEX/fsym` that run at once. There are as many threads besides, for folders.
+const FINDING: usize = 8;
+
+/// The least memory of a server.
+const MIN_MEMORY: usize = 64 << 20;
+
 /// Limits of a server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Limits {
     /// Bytes of the body of a request.
     pub body: usize,
-    /// Bytes of all bodies that are being received or answered; at least those of one.
-    pub bodies: usize,
+    /// Bytes of memory for all bodies, the work on them, answers, open files and threads together; at least 64 MiB, and four times
+    /// a body. A request for which there is none waits, and is refused then.
+    pub memory: usize,
+    /// How long a request waits for memory.
+    pub wait: Duration,
     /// Bytes of an answer.
     pub answer: usize,
     /// From the end of the head of a request to its answer.
     pub time: Duration,
     /// Requests that are being answered or wait for it, or whose answers are being sent.
     pub requests: usize,
-    /// Connections that are open.
+    /// Connections that are open; fewer, if the process may not have so many files open.
     pub connections: usize,
     /// How long a client may take for the head of a request.
     pub head: Duration,
@@ -64,6 +79,12 @@ pub struct Limits {
     pub unread: Duration,
     /// Threads that answer; 0 for one a core.
     pub threads: usize,
+    /// Threads that fetch files from remote stores and debuginfod servers. Threads that answer never wait for those.
+    pub fetches: usize,
+    /// Modules whose files one request may have fetched.
+    pub fetched: usize,
+    /// How long a request waits for files that are fetched. What comes later serves the next request.
+    pub fetch: Duration,
     /// How long a graceful stop waits for requests that run.
     pub stop: Duration,
 }
@@ -72,7 +93,8 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             body: 32 << 20,
-            bodies: 256 << 20,
+            memory: 1 << 30,
+            wait: Duration::from_secs(5),
             answer: 128 << 20,
             time: Duration::from_secs(60),
             requests: 256,
@@ -80,6 +102,9 @@ impl Default for Limits {
             head: Duration::from_secs(15),
             unread: Duration::from_secs(30),
             threads: 0,
+            fetches: 4,
+            fetched: 64,
+            fetch: Duration::from_secs(20),
             stop: Duration::from_secs(20),
         }
     }
@@ -97,7 +122,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Whether `/metrics` is there.
     pub metrics: bool,
-    /// Pages of these origins may call `/symbolicate/v5`; `*` allows all.
+    /// Pages of these origins may call `/symbolicate/v5`; `*` allows all. A `POST` that a browser sends for a page of another origin is
+    /// refused, whether or not the page could read the answer.
     pub origins: Vec<String>,
     /// Accepted `Host` headers, besides `localhost` and IP addresses; `*` accepts all. If the list is empty, a server that listens on a
     /// loopback address accepts no other name: else a page could have its own domain resolve to this machine, and read all answers.
@@ -163,23 +189,38 @@ impl Bound {
 /// # Errors
 /// The address cannot be bound, or the system refuses threads.
 pub fn serve(mut config: Config, ready: impl FnOnce(Bound)) -> Result<(), ServeError> {
+    if config.limits.threads == 0 {
+        config.limits.threads = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
+    }
+    config.limits.connections = descriptors::connections(config.limits.connections, config.limits.threads);
     // Otherwise the server could not receive a single body of the largest size.
-    config.limits.bodies = config.limits.bodies.max(config.limits.body);
-    let pool = pool::Pool::start(Arc::new(config.symbolizer), config.limits.threads)?;
+    let memory = config.limits.memory.max(config.limits.body.saturating_mul(4)).max(MIN_MEMORY);
+    let shares = memory::Shares::of(memory, config.limits.threads);
+    let memory = memory::Memory::new(shares.requests, config.limits.wait);
+    // Another process may truncate a file, and the server must go on.
+    config.symbolizer.serves(shares.files);
+    let symbolizer = Arc::new(config.symbolizer);
+    let pool = pool::Pool::start(&symbolizer, config.limits.threads, shares.thread)?;
+    let Limits { fetches, fetched, fetch, .. } = config.limits;
+    let fetcher = fetch::Fetcher::start(&symbolizer, fetches, fetched, fetch)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         // They only receive and send, which is little work compared with the threads of the pool.
         .worker_threads(std::thread::available_parallelism().map_or(1, |threads| threads.get().div_ceil(4)))
         // Only searches in stores (`routes::find`) use these threads.
-        .max_blocking_threads(16)
+        .max_blocking_threads(2 * FINDING)
         .enable_all()
         .build()?;
     let shared = routes::Shared {
         pool,
+        fetcher,
+        finding: Arc::new(tokio::sync::Semaphore::new(FINDING)),
         hosts: host::Hosts::new(config.hosts, config.listen.ip()),
+        sites: sites::Sites::new(&config.origins),
         stores: config.stores,
         limits: config.limits,
         metrics: config.metrics.then(metrics::Metrics::new),
-        bodies: Arc::default(),
+        memory,
+        kept: shares.thread / 2,
         buffers: Arc::default(),
         running: std::sync::atomic::AtomicUsize::new(0),
     };

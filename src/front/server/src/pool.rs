@@ -2,7 +2,6 @@
 //! the unwind data that was read to walk stacks.
 
 use std::io;
-use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
@@ -11,7 +10,18 @@ use foldsym_symbolize::{Symbolizer, Worker};
 use tokio::sync::oneshot;
 
 /// The work of a thread for a request.
-type Task = Box<dyn FnOnce(&Reader<'_>, &mut Worker<'_>) + Send>;
+type Task = Box<dyn FnOnce(&mut Answering<'_>) + Send>;
+
+/// Bytes of JSON of earlier answers that a thread keeps.
+const MAX_TEXTS: usize = 16 << 20;
+
+/// What a thread answers with.
+pub(crate) struct Answering<'s> {
+    /// It fetches nothing: the modules that it lacks are to be taken from it.
+    pub(crate) symbolizer: &'s Symbolizer,
+    pub(crate) reader: Reader<'s>,
+    pub(crate) worker: Worker<'s>,
+}
 
 /// The threads. They end when it is dropped.
 pub(crate) struct Pool {
@@ -28,9 +38,8 @@ impl<T> Waiting<T> {
 }
 
 impl Pool {
-    pub(crate) fn start(symbolizer: Arc<Symbolizer>, threads: usize) -> io::Result<Self> {
-        let available = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let threads = if threads == 0 { available() } else { threads };
+    /// Starts the threads, each of which keeps at most so many bytes from request to request.
+    pub(crate) fn start(symbolizer: &Arc<Symbolizer>, threads: usize, most: u64) -> io::Result<Self> {
         let (sender, receiver) = mpsc::channel::<Task>();
         let receiver = Arc::new(Mutex::new(receiver));
         let kept = Arc::<Kept>::default();
@@ -39,12 +48,19 @@ impl Pool {
             let work = move || {
                 // A thread holds the lock while it waits: one thread waits for a task, the others for the lock.
                 let next = || receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
-                let mut worker = symbolizer.worker();
-                let reader = Reader::sharing(&symbolizer, kept);
+                let symbolizer = symbolizer.without_fetching();
+                let texts = usize::try_from(most / 2).unwrap_or(usize::MAX).min(MAX_TEXTS);
+                let worker = || {
+                    let mut worker = symbolizer.worker();
+                    worker.keep_texts(texts);
+                    worker
+                };
+                let (reader, first) = (Reader::sharing(&symbolizer, kept), worker());
+                let mut answering = Answering { symbolizer: &symbolizer, reader, worker: first };
                 while let Ok(task) = next() {
                     // The panic was already printed. The worker's cache may be inconsistent, so the worker is replaced.
-                    if catch_unwind(AssertUnwindSafe(|| task(&reader, &mut worker))).is_err() {
-                        worker = symbolizer.worker();
+                    if catch_unwind(AssertUnwindSafe(|| task(&mut answering))).is_err() {
+                        answering.worker = worker();
                     }
                 }
             };
@@ -57,14 +73,14 @@ impl Pool {
     /// Runs a task on the next free thread. `None` if it panicked.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
-        task: impl FnOnce(&Reader<'_>, &mut Worker<'_>, &Waiting<T>) -> T + Send + 'static,
+        task: impl FnOnce(&mut Answering<'_>, &Waiting<T>) -> T + Send + 'static,
     ) -> Option<T> {
         let (sender, receiver) = oneshot::channel();
         let waiting = Waiting(sender);
-        let task: Task = Box::new(move |reader, worker| {
+        let task: Task = Box::new(move |answering| {
             // The client may have gone while the task waited for a thread.
             if waiting.is_there() {
-                let result = task(reader, worker, &waiting);
+                let result = task(answering, &waiting);
                 // Sending fails if the client has gone meanwhile.
                 let _ = waiting.0.send(result);
             }

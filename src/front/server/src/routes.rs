@@ -15,7 +15,6 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use bytes::Bytes;
-use foldsym_reports::Reader;
 use foldsym_reports::symbolicate::{Jobs, JobsError};
 use foldsym_store::{BuildId, Store, SymbolMap};
 use foldsym_symbolize::Requests;
@@ -24,24 +23,33 @@ use tower_http::cors::{AllowHeaders, Any, CorsLayer};
 
 use crate::answers::Writing;
 use crate::buffers::Buffers;
-use crate::files::{self, Budget};
+use crate::fetch::Fetcher;
+use crate::files;
 use crate::host::Hosts;
 use crate::layout;
 use crate::log::{Counts, Line};
+use crate::memory::Memory;
 use crate::metrics::Metrics;
 use crate::page;
-use crate::pool::Pool;
+use crate::pool::{Answering, Pool};
 use crate::refusal::Refusal;
+use crate::sites::Sites;
 use crate::{Limits, ServeError};
 
 /// State that all requests share.
 pub(crate) struct Shared {
     pub(crate) pool: Pool,
+    pub(crate) fetcher: Fetcher,
+    /// Places for searches of remote stores.
+    pub(crate) finding: Arc<tokio::sync::Semaphore>,
     pub(crate) hosts: Hosts,
+    pub(crate) sites: Sites,
     pub(crate) stores: Vec<Store>,
     pub(crate) limits: Limits,
     pub(crate) metrics: Option<Metrics>,
-    pub(crate) bodies: Arc<Budget>,
+    pub(crate) memory: Memory,
+    /// Bytes that a thread keeps from request to request.
+    pub(crate) kept: u64,
     pub(crate) buffers: Arc<Buffers>,
     pub(crate) running: AtomicUsize,
 }
@@ -130,7 +138,7 @@ impl Drop for Note {
     }
 }
 
-/// Wraps every request: checks its `Host` header, the number of requests in progress, and the time that it takes.
+/// Wraps every request: checks its `Host` header and the page that sends it, the number of requests in progress, and the time that it takes.
 async fn limited(State(shared): App, request: Request, next: Next) -> Response {
     let is_health =
         request.extensions().get::<MatchedPath>().is_some_and(|route| route.as_str() == "/health");
@@ -140,6 +148,9 @@ async fn limited(State(shared): App, request: Request, next: Next) -> Response {
     let response = if !shared.hosts.allow(host) {
         let what = "the Host header is not a name of this server (--allow-host)";
         Refusal::new(StatusCode::MISDIRECTED_REQUEST, what).into_response()
+    } else if !shared.sites.allow(request.method(), request.headers()) {
+        let what = "a page of another origin sent this (--allow-origin)";
+        Refusal::new(StatusCode::FORBIDDEN, what).into_response()
     // A busy server is healthy.
     } else if running.before >= shared.limits.requests && !is_health {
         Refusal::busy().into_response()
@@ -247,7 +258,7 @@ async fn metrics(State(shared): App) -> Response {
 }
 
 async fn symbolicate_v5(State(shared): App, body: Body) -> Result<Response, Refusal> {
-    answer(&shared, body, |body, _, worker, writing| {
+    answer(&shared, body, |body, Answering { worker, .. }, writing| {
         let jobs = Jobs::parse(body).map_err(|error| Refusal::bad(error.to_string()))?;
         // `out` is taken out, since `goes_on` borrows `writing` while the answer grows.
         let mut out = std::mem::take(&mut writing.out);
@@ -266,40 +277,58 @@ async fn symbolicate_v5(State(shared): App, body: Body) -> Result<Response, Refu
 }
 
 async fn symbolicate(State(shared): App, body: Body) -> Result<Response, Refusal> {
-    answer(&shared, body, |body, reader, worker, writing| writing.body(body, reader, worker)).await
+    answer(&shared, body, |body, Answering { reader, worker, .. }, writing| {
+        writing.body(body, reader, worker)
+    })
+    .await
 }
+
+/// How often an answer is made again after files were fetched.
+const ROUNDS: u32 = 3;
 
 /// Receives a body, lets a thread answer it, and makes the answer a response.
 async fn answer(
     shared: &Shared,
     body: Body,
-    write: impl FnOnce(
-        &[u8],
-        &Reader<'_>,
-        &mut foldsym_symbolize::Worker<'_>,
-        &mut Writing<'_>,
-    ) -> Result<(), Refusal>
-    + Send
-    + 'static,
+    write: impl Fn(&[u8], &mut Answering<'_>, &mut Writing<'_>) -> Result<(), Refusal> + Copy + Send + 'static,
 ) -> Result<Response, Refusal> {
-    let Limits { body: one, bodies: all, answer: limit, .. } = shared.limits;
-    let received = shared.bodies.receive(body, one, all).await?;
-    let bytes = received.bytes.len() as u64;
-    let buffers = shared.buffers.clone();
-    let answered = shared.pool.run(move |reader, worker, waiting| {
-        let is_wanted = || waiting.is_there();
-        let counts = Counts { received: bytes, ..Counts::default() };
-        let requests = Requests::default();
-        // Answers are longer than their requests.
-        let out = buffers.take(received.bytes.len().min(1 << 20));
-        let mut writing = Writing { out, counts, limit, requests, is_wanted: &is_wanted };
-        write(&received.bytes, reader, worker, &mut writing)?;
-        writing.counts.sent = writing.out.len() as u64;
-        Ok((writing.out, writing.counts))
-    });
-    let panicked = || Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the server failed at this request");
-    let (out, counts) = answered.await.ok_or_else(panicked)??;
-    let out = shared.buffers.answer(out);
+    let Limits { body: one, answer: limit, .. } = shared.limits;
+    let received = Arc::new(files::receive(body, one, &shared.memory).await?);
+    let kept = shared.kept;
+    let mut rounds = 0;
+    let (out, counts, held) = loop {
+        let (buffers, received) = (shared.buffers.clone(), received.clone());
+        let work = shared.memory.work(&received.held, &received.bytes).await.ok_or_else(Refusal::busy)?;
+        let held = shared.memory.nothing();
+        let answered = shared.pool.run(move |answering, waiting| {
+            let is_wanted = || waiting.is_there();
+            let bytes = received.bytes.len();
+            let counts = Counts { received: bytes as u64, ..Counts::default() };
+            let requests = Requests::default();
+            // Answers are longer than their requests.
+            let out = buffers.take(bytes.min(1 << 20));
+            let memory = work.bytes() as u64;
+            let (is_out, room) = (false, 0);
+            let mut writing =
+                Writing { out, counts, limit, memory, held, is_out, room, requests, is_wanted: &is_wanted };
+            let written = write(&received.bytes, answering, &mut writing);
+            writing.counts.sent = writing.out.len() as u64;
+            answering.worker.rest(kept);
+            drop(work);
+            let Writing { out, counts, held, .. } = writing;
+            (written.map(|()| (out, counts, held)), answering.symbolizer.take_unfetched())
+        });
+        let panicked =
+            || Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the server failed at this request");
+        let (written, unfetched) = answered.await.ok_or_else(panicked)?;
+        // With files that are fetched, a walk of a stack goes on and needs others.
+        if unfetched.is_empty() || rounds == ROUNDS || !shared.fetcher.fetch(unfetched).await {
+            break written?;
+        }
+        rounds += 1;
+    };
+    drop(received);
+    let out = shared.buffers.answer(out, Some(held));
     let mut response = ([(header::CONTENT_TYPE, "application/json")], out).into_response();
     response.extensions_mut().insert(counts);
     Ok(response)
@@ -328,13 +357,28 @@ async fn fsym(State(shared): App, Path(id): Path<String>, headers: HeaderMap) ->
 
 /// Finds the file of a build id, which may take a while.
 async fn find(shared: &Arc<Shared>, id: &BuildId) -> Result<SymbolMap, Refusal> {
-    let (shared, wanted) = (shared.clone(), id.clone());
-    // A remote store may wait for the network, and must not block a thread that answers.
-    let found = tokio::task::spawn_blocking(move || files::find(&shared.stores, &wanted)).await;
     let failed = |what: String| Refusal::new(StatusCode::BAD_GATEWAY, what);
-    let found =
-        found.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))?;
-    found.ok_or_else(|| Refusal::new(StatusCode::NOT_FOUND, format!("no file of build id {id}")))
+    let find = |is_remote: bool, place: Option<tokio::sync::OwnedSemaphorePermit>| {
+        let (shared, wanted) = (shared.clone(), id.clone());
+        // A search may wait for a disk or the network, and must not block a thread that answers.
+        tokio::task::spawn_blocking(move || {
+            // The thread has its place until the search ends, whether or not the client waits for it.
+            let _place = place;
+            files::find(&shared.stores, &wanted, is_remote)
+        })
+    };
+    let here = find(false, None).await.map_err(|error| failed(error.to_string()))?;
+    if let Ok(Some(map)) = here {
+        return Ok(map);
+    }
+    // Silent remote stores must not take the threads that search folders.
+    let place = shared.finding.clone().try_acquire_owned().map_err(|_| Refusal::busy())?;
+    let remote = find(true, Some(place)).await.map_err(|error| failed(error.to_string()))?;
+    match (remote, here) {
+        (Ok(Some(map)), _) => Ok(map),
+        (Err(error), _) | (_, Err(error)) => Err(failed(error.to_string())),
+        (Ok(None), Ok(_)) => Err(Refusal::new(StatusCode::NOT_FOUND, format!("no file of build id {id}"))),
+    }
 }
 
 /// Lists the folders among the stores; other stores cannot be listed.
@@ -347,7 +391,7 @@ async fn store(State(shared): App) -> Result<Response, Refusal> {
 async fn bytes_of(State(shared): App, Path(id): Path<String>) -> Result<Response, Refusal> {
     let id = BuildId::parse(&id).map_err(|error| Refusal::bad(error.to_string()))?;
     let map = find(&shared, &id).await?;
-    work(&shared, move |is_wanted| layout::layout(&map, is_wanted)).await
+    work(&shared, move |is_wanted| layout::layout(map, is_wanted)).await
 }
 
 /// Lets a thread that answers do work that has no body.
@@ -355,7 +399,7 @@ async fn work(
     shared: &Shared,
     work: impl FnOnce(&dyn Fn() -> bool) -> Result<serde_json::Value, Refusal> + Send + 'static,
 ) -> Result<Response, Refusal> {
-    let done = shared.pool.run(move |_, _, waiting| work(&|| waiting.is_there())).await;
+    let done = shared.pool.run(move |_, waiting| work(&|| waiting.is_there())).await;
     let panicked = || Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the server failed at this request");
     let out = done.ok_or_else(panicked)??.to_string();
     let counts = Counts { sent: out.len() as u64, ..Counts::default() };

@@ -144,12 +144,33 @@ fn files_go_out_by_their_build_id_alone() {
     assert_eq!((&listed["Total"], &listed["Files"][0]["BuildId"]), (&1.into(), &id.as_str().into()));
 }
 
+/// Somebody copies another file over one of the store, which first cuts it short.
+#[test]
+fn a_file_that_is_cut_short_does_not_end_the_server() {
+    let programs = Programs::of(&["demo.elf"]);
+    let server = programs.server(Limits::default());
+    let id = programs.id(0).to_string();
+    let body = |frames: &str| {
+        format!("{{\"modules\":[{{\"id\":\"{id}\",\"base\":\"0x200000\"}}],\"frames\":[{frames}]}}")
+    };
+    let first = server.post("/symbolicate", body("\"0x20129b\"").as_bytes()).json();
+    assert!(first["Frames"][0]["Certainty"].is_string(), "{first}");
+    let path = programs.store.file_path(&programs.id(0));
+    std::fs::File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
+    // Addresses that were not asked for before.
+    let second =
+        server.post("/symbolicate", body("\"0x201fbd\",\"0x201e8d\",\"0x2018f9\"").as_bytes()).json();
+    assert!(second["Frames"][1]["Certainty"].is_string(), "{second}");
+    assert_ne!(server.get(&format!("/buildid/{id}/layout")).status, 200);
+    assert_eq!(server.get("/health").status, 200);
+}
+
 #[test]
 fn what_is_over_a_limit_is_refused() {
     let programs = Programs::of(&["demo.elf"]);
     let mut limits = Limits::default();
     (limits.body, limits.answer, limits.time) = (1000, 2500, Duration::from_millis(500));
-    (limits.requests, limits.bodies) = (3, 1500);
+    (limits.requests, limits.wait) = (3, Duration::from_millis(100));
     let server = programs.server(limits);
     assert_eq!(server.post("/symbolicate", &[b' '; 1001]).status, 413);
     // An answer that grows too large is given up.
@@ -189,12 +210,60 @@ fn what_is_over_a_limit_is_refused() {
     for stream in &mut waiting {
         assert_eq!(read(stream).status, 408);
     }
-    // Bodies together: what a client announces is set aside for it before it sends anything.
-    let mut waiting = [slow(10, 999), slow(10, 999)];
+    assert_eq!(server.post("/symbolicate", line.as_bytes()).status, 200);
+}
+
+/// Clients that send large bodies slowly, with memory for one of them.
+#[test]
+fn bodies_share_the_memory() {
+    let programs = Programs::of(&[]);
+    let mut limits = Limits::default();
+    (limits.memory, limits.wait) = (64 << 20, Duration::from_millis(100));
+    (limits.body, limits.time) = (16 << 20, Duration::from_secs(4));
+    let server = programs.server(limits);
+    let slow = || {
+        let mut stream = server.connect();
+        let head = "POST /symbolicate HTTP/1.1\r\nHost: localhost\r\nConnection: close";
+        write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n", 16 << 20).unwrap();
+        // The server may refuse before it has read everything.
+        let _ = stream.write_all(&vec![b' '; 12 << 20]);
+        stream
+    };
+    let mut waiting = [slow(), slow(), slow()];
     let mut statuses: Vec<u16> = waiting.iter_mut().map(|stream| read(stream).status).collect();
     statuses.sort_unstable();
-    assert_eq!(statuses, [408, 503]);
-    assert_eq!(server.post("/symbolicate", line.as_bytes()).status, 200);
+    assert_eq!(statuses, [408, 408, 503]);
+    assert_eq!(server.post("/symbolicate/v5", b"{\"jobs\":[]}").status, 200);
+}
+
+/// Clients that do not read their answers.
+#[test]
+fn answers_share_the_memory() {
+    let programs = Programs::of(&[]);
+    let mut limits = Limits::default();
+    (limits.memory, limits.wait) = (160 << 20, Duration::from_millis(100));
+    (limits.body, limits.unread) = (4 << 20, Duration::from_secs(20));
+    let server = programs.server(limits);
+    let body = format!("{{\"modules\":[],\"frames\":[{}1]}}", "1,".repeat(120_000));
+    // An answer has some 13 MB, of which the system keeps a part for its connection.
+    let unread: Vec<_> = (0..12)
+        .map(|_| {
+            let mut stream = server.connect();
+            let head = "POST /symbolicate HTTP/1.1\r\nHost: localhost\r\nConnection: close";
+            write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+            std::io::Read::read_exact(&mut stream, &mut [0; 9]).unwrap();
+            let mut status = [0; 3];
+            std::io::Read::read_exact(&mut stream, &mut status).unwrap();
+            (stream, String::from_utf8(status.to_vec()).unwrap())
+        })
+        .collect();
+    let statuses: Vec<&str> = unread.iter().map(|(_, status)| status.as_str()).collect();
+    assert!(statuses.contains(&"200") && statuses.contains(&"503"), "{statuses:?}");
+    drop(unread);
+    let end = std::time::Instant::now() + Duration::from_secs(60);
+    while server.post("/symbolicate", body.as_bytes()).status != 200 {
+        assert!(std::time::Instant::now() < end, "the memory is given back");
+    }
 }
 
 /// A configured body limit above the default for all bodies together takes effect.
@@ -202,7 +271,7 @@ fn what_is_over_a_limit_is_refused() {
 fn one_body_may_have_what_it_may_have() {
     let programs = Programs::of(&[]);
     let mut limits = Limits::default();
-    (limits.body, limits.bodies) = (1000, 100);
+    (limits.body, limits.memory) = (1000, 100);
     let server = programs.server(limits);
     let answer = server.post("/symbolicate/v5", format!("{{\"jobs\":[]}}{}", " ".repeat(900)).as_bytes());
     assert_eq!((answer.status, answer.json()), (200, json!({"results": []})));
@@ -293,6 +362,53 @@ fn a_name_of_a_stranger_is_refused_at_every_endpoint() {
     let named = common::Server::start(config);
     assert_eq!(named.ask("GET /health HTTP/1.1\r\nHost: symbols.example", b"").status, 200);
     assert_eq!(named.ask("GET /health HTTP/1.1\r\nHost: evil.example", b"").status, 421);
+}
+
+/// A browser sends what a page of another site asks for, and keeps the answer from it. The work would be done.
+#[test]
+fn a_page_of_another_origin_sends_nothing() {
+    let programs = Programs::of(&[]);
+    let server = programs.server(Limits::default());
+    let status = |path: &str, headers: &str| {
+        server
+            .ask(&format!("POST {path} HTTP/1.1{headers}"), b"{\"jobs\":[],\"frames\":[],\"modules\":[]}")
+            .status
+    };
+    let evil = "\r\nOrigin: https://evil.example";
+    let profiler = "\r\nOrigin: https://profiler.firefox.com";
+    for path in ["/symbolicate", "/symbolicate/v5"] {
+        for site in ["cross-site", "same-site"] {
+            let site = format!("\r\nSec-Fetch-Site: {site}");
+            assert_eq!(status(path, &format!("{site}{evil}")), 403, "{path}");
+            // `no-cors` requests may lack the origin, or have the text `null`.
+            assert_eq!(status(path, &site), 403, "{path}");
+            assert_eq!(status(path, &format!("{site}{profiler}")), 200, "{path}");
+        }
+        for site in ["same-origin", "none"] {
+            assert_eq!(status(path, &format!("\r\nSec-Fetch-Site: {site}{evil}")), 200, "{path}");
+        }
+        assert_eq!(status(path, ""), 200, "{path}");
+    }
+    // A link from another site leads to the page.
+    assert_eq!(server.ask("GET / HTTP/1.1\r\nSec-Fetch-Site: cross-site", b"").status, 200);
+    let mut config = foldsym_server::Config::new(programs.symbolizer());
+    config.origins = vec!["*".to_owned()];
+    let open = common::Server::start(config);
+    let head = format!("POST /symbolicate/v5 HTTP/1.1\r\nSec-Fetch-Site: cross-site{evil}");
+    assert_eq!(open.ask(&head, b"{\"jobs\":[]}").status, 200);
+}
+
+#[test]
+fn a_body_that_is_announced_as_too_large_is_not_waited_for() {
+    let programs = Programs::of(&[]);
+    let mut limits = Limits::default();
+    limits.body = 1000;
+    let server = programs.server(limits);
+    let mut stream = server.connect();
+    let head = "POST /symbolicate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1001\r\n\r\n";
+    stream.write_all(head.as_bytes()).unwrap();
+    // Nothing of the body was sent. Without the refusal the server would wait, and answer 408.
+    assert_eq!(read(&mut stream).status, 413);
 }
 
 #[test]

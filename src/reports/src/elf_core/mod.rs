@@ -349,11 +349,11 @@ fn modules(core: &Core<'_>, options: &Options) -> Vec<Module> {
         }
     }
     let module = |&(start, end, _, path): &(u64, u64, bool, &[u8])| {
-        let name = String::from_utf8_lossy(path);
+        let name = text(path);
         let mut module = Module::new(&name);
         module.id = build_id(core, start).map(Into::into);
         let module = module.mapped(Mapping::LoadAddress { address: start, size: Some(end - start) });
-        if options.open_paths { module.with_program(std::path::Path::new(&*name)) } else { module }
+        if options.open_paths { module.with_program(std::path::Path::new(&name)) } else { module }
     };
     found.iter().filter(|(_, _, executable, _)| *executable).map(module).collect()
 }
@@ -471,8 +471,13 @@ fn program_headers(core: &Core<'_>) -> Option<u64> {
 
 fn short_name(core: &Core<'_>) -> String {
     let name = core.process.and_then(|info| info.get(SHORT_NAME)).unwrap_or_default();
-    let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
-    String::from_utf8_lossy(name).into_owned()
+    text(name.split(|byte| *byte == 0).next().unwrap_or_default())
+}
+
+/// Bytes of the core as text. They are copied before they are checked: a mapped core may change meanwhile, and a `str` must not.
+fn text(bytes: &[u8]) -> String {
+    let copy = bytes.to_vec();
+    String::from_utf8(copy).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 #[cfg(test)]

@@ -9,7 +9,8 @@ use serde_json::{Map, Value, json};
 
 use super::profile;
 use super::wire::{self, Field, Fields};
-use crate::{Format, Options, Report, ReportError, Thread};
+use crate::opened::Source;
+use crate::{Format, MAX_FRAMES as MAX_FRAMES_OF_STACK, Opened, Options, Report, ReportError, Thread};
 
 // What any input may cost. DEFLATE expands a byte to at most 1032, but profiles expand only by a factor of 4 to 10. So a byte of gzip
 // justifies up to `MAX_RATIO` decompressed bytes. An input that is not compressed justifies its own length. A justified byte may take
@@ -26,6 +27,9 @@ const MAX_BYTES: u64 = 128 << 20;
 const MEMORY_A_BYTE: u64 = 32;
 const FREE_MEMORY: u64 = 32 << 20;
 const MAX_MEMORY: u64 = 240 << 20;
+/// Bytes of memory that the records take for each byte as it was given, and for any input.
+const MEMORY_OF_GIVEN: u64 = 24;
+const FREE_OF_GIVEN: u64 = 120 << 20;
 /// Frames of a report: a profile with more frames can be rewritten, but not printed completely.
 const FRAMES_A_BYTE: u64 = 4;
 const FREE_FRAMES: u64 = 1 << 16;
@@ -111,9 +115,12 @@ impl Profile {
     /// [`ReportError::Damaged`] if the bytes are not a profile, or decompress to too many.
     pub fn parse(bytes: &[u8], options: &Options) -> Result<Self, ReportError> {
         let (given, mut unpacked) = (bytes.len() as u64, Vec::new());
+        // What is decompressed is there while its records are made.
+        let of_memory = |part: u64| options.memory.map_or(u64::MAX, |memory| memory / part);
         let mut justified = given;
         let bytes = if bytes.starts_with(&GZIP) {
             let most = given.saturating_mul(MAX_RATIO).saturating_add(FREE_BYTES).min(MAX_BYTES);
+            let most = most.min(of_memory(4));
             // One byte above the limit shows that there is more, so the rest need not be decompressed.
             let read = flate2::read::MultiGzDecoder::new(bytes).take(most + 1).read_to_end(&mut unpacked);
             read.map_err(|error| {
@@ -137,7 +144,9 @@ impl Profile {
             return Err(damaged("a field that is cut off, or of a kind that profiles do not have"));
         };
         let may = |of_byte, free, max| justified.saturating_mul(of_byte).saturating_add(free).min(max);
-        let most = may(MEMORY_A_BYTE, FREE_MEMORY, MAX_MEMORY);
+        // Decompressed bytes and records are there at once.
+        let together = given.saturating_mul(MEMORY_OF_GIVEN).saturating_add(FREE_OF_GIVEN);
+        let most = may(MEMORY_A_BYTE, FREE_MEMORY, MAX_MEMORY).min(together).min(of_memory(2));
         if memory > most {
             let what = format!(
                 "its records take {memory} bytes of memory, more than {most} for {given} bytes of input"
@@ -213,10 +222,10 @@ impl Profile {
         text.map_or("", |text| text.as_str())
     }
 
-    /// The frames of a sample: one for each of its locations.
+    /// The frames of a sample: one for each of its locations, up to as many as a stack may have.
     pub(super) fn frames(&self, sample: &profile::Sample, frames: &mut Vec<StackFrame>) {
         frames.clear();
-        for (index, id) in sample.location_id.iter().enumerate() {
+        for (index, id) in sample.location_id.iter().take(MAX_FRAMES_OF_STACK).enumerate() {
             let location = self.locations.get(id).and_then(|&index| self.inner.location.get(index));
             let kind = if index == 0 { AddressKind::Exact } else { self.callers };
             let Some(location) = location else {
@@ -253,45 +262,76 @@ impl Profile {
 
     /// The profile as a report: a stack for each sample.
     pub fn report(&self) -> Report {
+        self.clone().open().read()
+    }
+
+    /// The same, for one stack after another.
+    pub(crate) fn open(mut self) -> Opened<'static> {
         let types = self.value_types();
         let mut report = Report::new(Format::Pprof, self.modules.clone(), Vec::new());
-        report.warnings.clone_from(&self.warnings);
-        let (mut count, mut copied, mut left_out) = (0usize, 0usize, 0usize);
-        // A report repeats the names of the values twice in each sample, and the names of its labels.
-        let of_types = 2 * types.iter().map(String::len).sum::<usize>();
-        for sample in &self.inner.sample {
-            let of_label = |label: &profile::Label| self.text(label.key).len() + self.text(label.str).len();
-            count = count.saturating_add(sample.location_id.len() + PER_SAMPLE);
-            copied = copied.saturating_add(of_types + sample.label.iter().map(of_label).sum::<usize>());
-            if count > self.max_frames || copied > MAX_TEXT {
-                left_out += 1;
-                continue;
-            }
-            let mut thread = Thread { values: sample.value.clone(), ..Thread::default() };
-            self.frames(sample, &mut thread.frames);
-            let values = types.iter().zip(&sample.value);
-            thread.name =
-                values.clone().map(|(kind, value)| format!("{kind}={value}")).collect::<Vec<_>>().join(" ");
-            let values: Map<String, Value> =
-                values.map(|(kind, value)| (kind.clone(), json!(value))).collect();
-            thread.echo.push(("Values".to_owned(), Value::from(values).to_string()));
-            if !sample.label.is_empty() {
-                let label = |label: &profile::Label| {
-                    // String 0 is empty (`profile.proto`): then the label has a number.
-                    let value = if label.str == 0 { json!(label.num) } else { json!(self.text(label.str)) };
-                    (self.text(label.key).to_owned(), value)
-                };
-                let labels: Map<String, Value> = sample.label.iter().map(label).collect();
-                thread.echo.insert(0, ("Labels".to_owned(), Value::from(labels).to_string()));
-            }
-            report.threads.push(thread);
-        }
+        report.warnings = std::mem::take(&mut self.warnings);
         (report.value_types, report.default_value) = (types, self.default_value());
+        let cut = |sample: &&profile::Sample| sample.location_id.len() > MAX_FRAMES_OF_STACK;
+        let cut = self.inner.sample.iter().filter(cut).count();
+        if cut > 0 {
+            report.warnings.push(format!("{cut} stacks were cut after {MAX_FRAMES_OF_STACK} frames"));
+        }
+        Opened::new(report, Samples { profile: self, next: 0, count: 0, copied: 0, left_out: 0 })
+    }
+
+    /// A sample as a thread.
+    fn thread(&self, sample: &profile::Sample, types: &[String]) -> Thread {
+        let mut thread = Thread { values: sample.value.clone(), ..Thread::default() };
+        self.frames(sample, &mut thread.frames);
+        let values = types.iter().zip(&sample.value);
+        thread.name =
+            values.clone().map(|(kind, value)| format!("{kind}={value}")).collect::<Vec<_>>().join(" ");
+        let values: Map<String, Value> = values.map(|(kind, value)| (kind.clone(), json!(value))).collect();
+        thread.echo.push(("Values".to_owned(), Value::from(values).to_string()));
+        if !sample.label.is_empty() {
+            let label = |label: &profile::Label| {
+                // String 0 is empty (`profile.proto`): then the label has a number.
+                let value = if label.str == 0 { json!(label.num) } else { json!(self.text(label.str)) };
+                (self.text(label.key).to_owned(), value)
+            };
+            let labels: Map<String, Value> = sample.label.iter().map(label).collect();
+            thread.echo.insert(0, ("Labels".to_owned(), Value::from(labels).to_string()));
+        }
+        thread
+    }
+}
+
+/// Reads the samples of a profile.
+struct Samples {
+    profile: Profile,
+    next: usize,
+    /// What the samples so far count as, and the bytes of their names.
+    count: usize,
+    copied: usize,
+    left_out: usize,
+}
+
+impl Source for Samples {
+    fn next(&mut self, report: &mut Report) -> Option<Thread> {
+        // A report repeats the names of the values twice in each sample, and the names of its labels.
+        let of_types = 2 * report.value_types.iter().map(String::len).sum::<usize>();
+        while let Some(sample) = self.profile.inner.sample.get(self.next) {
+            self.next += 1;
+            let text = |index| self.profile.text(index).len();
+            let of_labels: usize = sample.label.iter().map(|label| text(label.key) + text(label.str)).sum();
+            let frames = sample.location_id.len().min(MAX_FRAMES_OF_STACK);
+            self.count = self.count.saturating_add(frames + PER_SAMPLE);
+            self.copied = self.copied.saturating_add(of_types + of_labels);
+            if self.count <= self.profile.max_frames && self.copied <= MAX_TEXT {
+                return Some(self.profile.thread(sample, &report.value_types));
+            }
+            self.left_out += 1;
+        }
+        let (left_out, max_frames) = (std::mem::take(&mut self.left_out), self.profile.max_frames);
         if left_out > 0 {
-            let max_frames = self.max_frames;
             report.warnings.push(format!("{left_out} samples were left out: more than {max_frames} frames, or {MAX_TEXT} bytes of labels"));
         }
-        report
+        None
     }
 }
 

@@ -12,7 +12,6 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{self, Waker};
-use std::time::{Duration, Instant};
 
 use foldsym_symbolize::{
     AddressKind, Mapping, Modules, ReportedAddress, Stack, StackFrame, Symbolizer, Unknown,
@@ -26,18 +25,25 @@ use minidump_unwind::{
     SymbolProvider, SystemInfo,
 };
 
-use crate::{MAX_NAME, Options, Trust, cut};
+use crate::{MAX_FRAMES, MAX_NAME, Options, Trust, cut};
 
 mod program;
 mod registers;
 mod rows;
+mod sources;
 
-use program::{Caller, Program, ThreadState};
+use program::{Caller, ThreadState};
 use registers::names;
-use rows::Rows;
+pub(crate) use sources::Programs;
+use sources::{FoundSource, Source};
 
 /// Bytes of a stack that one part of a walk reads, from the stack pointer on: each frame takes some kilobytes until the part is done.
 pub(crate) const MAX_STACK: usize = 1 << 20;
+/// Bytes that `minidump-unwind` keeps for each frame of a part, and most frames of one.
+const FRAME: u64 = 4 << 10;
+const MAX_PART: usize = 1 << 15;
+/// Words of stacks that are looked up for a scan, for each frame that a report may have: threads may share a stack.
+const SCANS_A_FRAME: usize = 4;
 /// The smallest frame: a return address.
 const MIN_FRAME: usize = 8;
 /// Most frames that the stacks of a small report may have together.
@@ -52,23 +58,6 @@ const MAX_MORE: usize = 1 << 10;
 const MAX_TOLD: usize = 20;
 /// The bytes below its stack pointer that a leaf function may use.
 const RED_ZONE: u64 = 128;
-/// Most programs whose call frame information is kept before all are forgotten.
-const MAX_PROGRAMS: usize = 512;
-
-/// Name and identity of a module in its report.
-type Key = (String, Option<foldsym_symbolize::ModuleId>);
-
-/// How long a module without call frame information is remembered: a store may get it later.
-const ABSENCE: Duration = Duration::from_secs(10);
-
-/// Call frame information of programs, kept from report to report.
-#[derive(Default)]
-pub(crate) struct Programs {
-    known: Mutex<HashMap<Key, (FoundSource, Instant)>>,
-}
-
-/// The unwind rules of a module, if there are any.
-type FoundSource = Option<Arc<Source>>;
 /// By module: its unwind rules.
 type Sources = HashMap<usize, FoundSource>;
 /// Unwind rules, and the load bias of their module.
@@ -77,74 +66,6 @@ type Biased = (Arc<Source>, u64);
 /// Locks a mutex even after a panic: no panic leaves its data half written.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The source of a module's unwind rules.
-enum Source {
-    /// Section UNWIND of its file.
-    Rows(Rows),
-    /// Its program.
-    Program(Program),
-}
-
-impl Source {
-    /// Link-time address of the page that the first segment begins in.
-    fn first(&self) -> u64 {
-        match self {
-            Self::Rows(rows) => rows.first,
-            Self::Program(program) => program.first,
-        }
-    }
-
-    fn covers(&self, address: u64) -> bool {
-        match self {
-            Self::Rows(rows) => rows.covers(address),
-            Self::Program(program) => program.covers(address),
-        }
-    }
-
-    fn leave(&self, address: u64, state: &dyn ThreadState) -> Option<Caller> {
-        match self {
-            Self::Rows(rows) => rows.leave(address, state),
-            Self::Program(program) => program.leave(address, state),
-        }
-    }
-}
-
-impl Programs {
-    /// The unwind rules of a module. A module without any is remembered for a while, unless reading a file failed.
-    fn get(&self, module: &foldsym_symbolize::Module, symbolizer: &Symbolizer) -> FoundSource {
-        let key = (module.name.to_string(), module.id.clone());
-        if let Some((source, when)) = lock(&self.known).get(&key)
-            && (source.is_some() || when.elapsed() < ABSENCE)
-        {
-            return source.clone();
-        }
-        // The lock is released, so other threads do not wait while a file is fetched or converted.
-        let file = symbolizer.file_of(module);
-        let has_failed = matches!(&file, Err(why) if !matches!(why, Unknown::Absent(_)));
-        // The file that answers lookups has the rows itself, if it was converted with them.
-        let rows = file.ok().and_then(Rows::of).map(Source::Rows);
-        let of_program = || {
-            let paths = symbolizer.programs(module);
-            paths.iter().find_map(|path| Program::open(path, module.id.as_ref())).map(Source::Program)
-        };
-        let source = rows.or_else(of_program).map(Arc::new);
-        if source.is_none() && has_failed {
-            return None;
-        }
-        let mut known = lock(&self.known);
-        if known.len() >= MAX_PROGRAMS {
-            known.clear();
-        }
-        let new = (source, Instant::now());
-        // Another thread may have added it meanwhile.
-        let entry = known.entry(key).or_insert_with(|| new.clone());
-        if entry.0.is_none() {
-            *entry = new;
-        }
-        entry.0.clone()
-    }
 }
 
 /// A range of the process's memory: its start, and its bytes.
@@ -178,6 +99,10 @@ pub(crate) struct Walker<'w> {
     /// Most frames that the stacks may have together, and how many of them are left.
     frames: usize,
     left: AtomicUsize,
+    /// Most frames of one part of a walk.
+    part: usize,
+    /// Words that may still be looked up for a scan.
+    scans: AtomicUsize,
     /// If the file of a module cannot be found, it is searched once per report, not once per scanned word.
     sources: Mutex<Sources>,
     /// Modules without unwind rules.
@@ -240,6 +165,10 @@ impl<'w> Walker<'w> {
             registers: options.registers,
             frames,
             left: AtomicUsize::new(frames),
+            part: options
+                .memory
+                .map_or(MAX_PART, |memory| (memory / 2 / FRAME).clamp(256, MAX_PART as u64) as usize),
+            scans: AtomicUsize::new(frames.saturating_mul(SCANS_A_FRAME)),
             sources: Mutex::default(),
             without_rows: Mutex::default(),
             is_unread: AtomicBool::new(false),
@@ -252,6 +181,9 @@ impl<'w> Walker<'w> {
         let mut start = Start { context: context.clone(), trust: Trust::Context, kind: AddressKind::Exact };
         for _ in 0..MAX_PARTS {
             let Some(next) = self.part(&start, memory, &mut walked) else { return walked };
+            if walked.frames.len() >= MAX_FRAMES {
+                break;
+            }
             memory = (self.process.memory)(next.context.get_stack_pointer());
             start = next;
         }
@@ -297,7 +229,7 @@ impl<'w> Walker<'w> {
         let provider = Provider {
             walker: self,
             stack: base..end,
-            left: AtomicUsize::new(left.min(MAX_STACK / MIN_FRAME)),
+            left: AtomicUsize::new(left.min(self.part)),
             next: Mutex::default(),
         };
         // `minidump-unwind` takes the address of the first frame as exact. This frame may be at a return address. The row of
@@ -313,7 +245,8 @@ impl<'w> Walker<'w> {
         // A walk that ended far from the end of the memory that was read was not cut.
         let last = stack.frames.last().map_or(0, |frame| frame.context.get_stack_pointer());
         let is_near_end = end.saturating_sub(last) <= (end - base_of_walk) / 8;
-        walked.is_cut &= is_near_end || provider.left.load(Ordering::Relaxed) == 0;
+        walked.is_cut &= is_near_end;
+        walked.is_cut |= provider.left.load(Ordering::Relaxed) == 0;
         for (index, frame) in stack.frames.iter().enumerate() {
             // `instruction` is already inside of the call. The engine finds call keys by the return address itself.
             let place = ReportedAddress::Memory(frame.resume_address);
@@ -344,6 +277,9 @@ impl<'w> Walker<'w> {
                 "the walks ended early: a report of this size has at most {} frames",
                 self.frames
             ));
+        }
+        if self.scans.load(Ordering::Relaxed) == 0 {
+            warnings.push("the walks ended early: too many words of stacks were scanned".to_owned());
         }
         if let Some(module) = self.too_large.and_then(|index| self.process.modules.get(index)) {
             warnings.push(format!(
@@ -467,6 +403,11 @@ impl SymbolProvider for Provider<'_, '_> {
         let address = frame.get_instruction();
         // An address without a function counts as no code, so that the scan of a cancelled walk accepts none.
         if !(self.walker.is_wanted)() {
+            return Ok(());
+        }
+        let scans = self.walker.scans.load(Ordering::Relaxed);
+        self.walker.scans.store(scans.saturating_sub(1), Ordering::Relaxed);
+        if scans == 0 {
             return Ok(());
         }
         if let Some((_, Some((program, bias)))) = self.program(address) {

@@ -5,7 +5,7 @@ use crate::common;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use common::{STACK, core, core_of_notes, dump_of_names};
+use common::{STACK, core, core_of_notes, dump_of_names, dump_of_threads};
 use foldsym_reports::{Options, Reader, Report, ReportError, read};
 use foldsym_symbolize::Symbolizer;
 
@@ -42,6 +42,18 @@ fn modules_and_threads_that_share_one_name() {
             error.starts_with("minidump: streams 4 and 24: ") && error.ends_with("share them"),
             "{error}"
         );
+    }
+}
+
+/// Each frame of an answer repeats the name of its module.
+#[test]
+fn a_name_of_a_module_is_no_longer_than_a_path() {
+    let name = "n".repeat(200_000);
+    let json = format!("{{\"modules\":[{{\"name\":\"{name}\",\"base\":16}}],\"frames\":[17]}}");
+    for report in [json, format!("#0 0x1 (/{name}+0x1)\n"), format!("a 1 1.1: x\n 1 f (/{name})\n")] {
+        let report = read(report.as_bytes(), &none()).unwrap();
+        let names: Vec<usize> = report.modules.iter().map(|module| module.name.len()).collect();
+        assert!(names.iter().all(|len| *len <= 4096), "{names:?}");
     }
 }
 
@@ -92,4 +104,26 @@ fn reading_ends_when_nobody_waits() {
         let error = reader.read_while(&bytes, &Options::default(), &|| false).unwrap_err();
         assert!(matches!(error, ReportError::Stopped), "{error}");
     }
+}
+
+/// The words of a stack are scanned for callers. Here no word is one, and all threads scan the same stack.
+#[test]
+fn threads_that_scan_one_stack() {
+    let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/golden/demo.fsym");
+    let symbolizer = Symbolizer::builder().search([demo]).build().unwrap();
+    // There is no function at this address of the module.
+    let bytes = dump_of_threads(10_000, &[0x20_0001; 400], "/opt/demo", 0x20_0000);
+    let asked = AtomicUsize::new(0);
+    let is_wanted = || {
+        asked.fetch_add(1, Ordering::Relaxed);
+        true
+    };
+    let reader = Reader::new(&symbolizer);
+    let report = reader.read_while(&bytes, &Options::default(), &is_wanted).unwrap();
+    assert_eq!(report.threads.len(), 10_000);
+    let told = |text: &str| report.warnings.iter().filter(|warning| warning.contains(text)).count();
+    assert_eq!(told("too many words of stacks were scanned"), 1, "{:?}", &report.warnings[..1]);
+    // Four words for each frame that the report may have; the others are not looked up.
+    let asked = asked.load(Ordering::Relaxed);
+    assert!(asked > 4 * (1 << 16), "{asked}");
 }

@@ -1,7 +1,8 @@
 //! How the bytes of a `.fsym` and the code of its program are distributed: by section, by the folder in which functions are declared, and
 //! by function. Also the script and the style that draw this as a treemap ([`SCRIPT`], [`STYLE`]), and a whole page ([`page`]).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use foldsym_lookup::records::{Function, Owner};
 use foldsym_lookup::{Error, FunctionId, GroupId, PieceId, SectionId, SymbolFile};
@@ -18,6 +19,11 @@ const MAX_FOLDERS: usize = 60;
 const MAX_FUNCTIONS: usize = 50;
 /// Bytes of a name that a part keeps.
 const MAX_NAME: usize = 200;
+/// Bytes of paths that are read for any file, and for each byte of a file: paths share their beginnings in the file, so a small file may
+/// have many long ones. Functions whose path is not read are in one part.
+const MIN_PATHS: usize = 16 << 20;
+const PATHS_A_BYTE: usize = 8;
+const OTHERS: &str = "other folders";
 /// `go_on` is called once per this many pieces, groups or functions.
 const ASK: u32 = 4096;
 /// `go_on` is called once per this many names: decoding a name takes longer, since a file may have long ones.
@@ -78,10 +84,21 @@ impl Layout {
 /// # Errors
 /// The file is damaged.
 pub fn layout(file: &SymbolFile<'_>, go_on: &dyn Fn() -> bool) -> Result<Option<Layout>, Error> {
+    let paths = file.records().bytes().len().saturating_mul(PATHS_A_BYTE).saturating_add(MIN_PATHS);
+    layout_within(file, go_on, paths)
+}
+
+/// As [`layout`], with at most so many bytes of paths.
+fn layout_within(
+    file: &SymbolFile<'_>,
+    go_on: &dyn Fn() -> bool,
+    paths: usize,
+) -> Result<Option<Layout>, Error> {
     let Some(found) = Owners::of(file, go_on)? else { return Ok(None) };
     let mut bytes = Vec::new();
     let mut rest = file.header().file_len;
-    let mut folders = Folders { file, by_id: HashMap::new(), go_on, named: 0 };
+    let mut folders =
+        Folders { file, by_id: HashMap::new(), known: HashSet::new(), left: paths, go_on, named: 0 };
     for section in file.records().sections() {
         // Sections of a damaged file may overlap.
         rest = rest.saturating_sub(section.len);
@@ -180,7 +197,11 @@ fn shares(records: &[(u64, Whose)], len: u64) -> HashMap<Whose, u64> {
 struct Folders<'f> {
     file: &'f SymbolFile<'f>,
     /// By the number of the file in which a function is declared.
-    by_id: HashMap<u32, String>,
+    by_id: HashMap<u32, Arc<str>>,
+    /// The folders of these files, each once.
+    known: HashSet<Arc<str>>,
+    /// Bytes of paths that may still be read.
+    left: usize,
     go_on: &'f dyn Fn() -> bool,
     /// The number of functions whose folder or name was needed.
     named: u32,
@@ -196,11 +217,11 @@ impl Folders<'_> {
 
     /// Parts by folder, each with its functions; `None` if `go_on` returned false.
     fn parts(&mut self, sizes: HashMap<Whose, u64>) -> Result<Option<Vec<Part>>, Error> {
-        let mut folders: HashMap<String, Vec<(u64, u32)>> = HashMap::new();
+        let mut folders: HashMap<Arc<str>, Vec<(u64, u32)>> = HashMap::new();
         let mut ranked = Vec::new();
         for (whose, size) in sizes {
             match whose {
-                Whose::Shared => ranked.push((size, "shared by several functions".to_owned(), Vec::new())),
+                Whose::Shared => ranked.push((size, "shared by several functions".into(), Vec::new())),
                 Whose::Function(function) => {
                     if !self.is_wanted() {
                         return Ok(None);
@@ -228,28 +249,43 @@ impl Folders<'_> {
                 inside.push(Part::new(self.name(*function)?, *size, Vec::new()));
             }
             inside.extend((rest > 0).then(|| Part::new("other functions", rest, Vec::new())));
-            parts.push(Part::new(folder, size, inside));
+            parts.push(Part::new(&*folder, size, inside));
         }
-        parts.extend((rest > 0).then(|| Part::new("other folders", rest, Vec::new())));
+        parts.extend((rest > 0).then(|| Part::new(OTHERS, rest, Vec::new())));
         Ok(Some(parts))
     }
 
     /// The folder in which a function is declared.
-    fn of(&mut self, function: Function) -> Result<String, Error> {
+    fn of(&mut self, function: Function) -> Result<Arc<str>, Error> {
         let Some(file) = self.file.records().origin(function.origin)?.file else {
-            return Ok("no file is known".to_owned());
+            return Ok("no file is known".into());
         };
         if let Some(known) = self.by_id.get(&file.0) {
             return Ok(known.clone());
         }
+        if self.left == 0 {
+            return Ok(self.shared(OTHERS));
+        }
         let path = crate::names::bytes(self.file.records().files(), SectionId::FILES, file.0)?;
+        self.left = self.left.saturating_sub(path.len().max(1));
         let folder = match path.iter().rposition(|&byte| byte == b'/') {
-            Some(0) => "/".to_owned(),
-            Some(end) => String::from_utf8_lossy(&path[..end]).into_owned(),
-            None => ".".to_owned(),
+            Some(0) => "/".into(),
+            Some(end) => String::from_utf8_lossy(&path[..end]),
+            None => ".".into(),
         };
+        let folder = self.shared(&folder);
         self.by_id.insert(file.0, folder.clone());
         Ok(folder)
+    }
+
+    /// The one copy of a folder.
+    fn shared(&mut self, folder: &str) -> Arc<str> {
+        if let Some(known) = self.known.get(folder) {
+            return known.clone();
+        }
+        let new: Arc<str> = folder.into();
+        self.known.insert(new.clone());
+        new
     }
 
     /// The readable name of a function.
@@ -340,6 +376,20 @@ mod tests {
             });
             assert!(refused.count() > 0, "{id:?}");
         }
+    }
+
+    /// A small file may have 40,000 paths of 64 KiB: they share all but their last bytes.
+    #[test]
+    fn paths_are_read_up_to_a_bound() {
+        let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/golden/demo.fsym");
+        let bytes = std::fs::read(golden).unwrap();
+        let file = SymbolFile::open(&bytes).unwrap();
+        let whole = layout(&file, &|| true).unwrap().unwrap();
+        assert!(whole.code.iter().all(|part| part.name != OTHERS), "{:?}", whole.code);
+        let bounded = layout_within(&file, &|| true, 1).unwrap().unwrap();
+        let others = bounded.code.iter().find(|part| part.name == OTHERS).unwrap();
+        assert!(others.size > 0 && !others.parts.is_empty());
+        assert_eq!(bounded.code_size, whole.code_size);
     }
 
     #[test]

@@ -2,16 +2,17 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
-use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use foldsym_store::{ModuleId, SymbolMap};
+use foldsym_store::{ModuleId, SymbolMap, open_regular};
 
 use super::kept::{self, KeptFile, KeptFolder, KeptIndex, KnownFile, Stamp};
 use super::name::{key_of, may_be_program};
 use crate::fits::is_fsym;
+use crate::unknown::is_passing;
 
 /// Entries of folders that are listed, at most: some 100 MiB of memory, and some seconds.
 const MAX_ENTRIES: usize = 1 << 20;
@@ -70,6 +71,8 @@ pub(super) struct Folder {
     bounds: Bounds,
     made: Instant,
     took: Duration,
+    /// Files could not be opened since the process has no descriptor left.
+    lacks: AtomicBool,
 }
 
 /// Files by identity: a build id, and the debug id that follows from it.
@@ -87,16 +90,16 @@ impl Folder {
         let kept = file.as_deref().map(KeptIndex::read).unwrap_or_default();
         let (mut folders, mut entries, mut bound) = (Vec::new(), Vec::new(), None);
         let mut open = VecDeque::from([(root.to_owned(), 0)]);
-        let mut seen = 0;
+        let (mut seen, mut lacks) = (0, false);
         while let Some((path, depth)) = open.pop_front() {
             let number = folders.len() as u32;
-            let found = match path.metadata() {
-                Ok(found) => found,
+            let mut listing = match Listing::of(&path, &kept, bounds.entries - seen) {
+                Ok(listing) => listing,
                 // A folder that cannot be read has no files for us.
-                Err(_) => continue,
-            };
-            let Some(mut listing) = Listing::of(&path, &found, &kept, bounds.entries - seen) else {
-                continue;
+                Err(error) => {
+                    lacks |= is_passing(&error);
+                    continue;
+                }
             };
             seen += listing.entries;
             for name in listing.folders.drain(..) {
@@ -125,12 +128,18 @@ impl Folder {
             (key_of(&name).into_owned(), entry.folder, entry.name.clone())
         });
         let took = made.elapsed();
-        Self { folders, entries, bound, identified: OnceLock::new(), file, bounds, made, took }
+        let (identified, lacks) = (OnceLock::new(), lacks.into());
+        Self { folders, entries, bound, identified, file, bounds, made, took, lacks }
+    }
+
+    /// Whether files could not be opened since the process had no descriptor left.
+    pub(super) fn lacks(&self) -> bool {
+        self.lacks.load(Ordering::Relaxed)
     }
 
     /// Whether files that are new may be missing.
     pub(super) fn is_old(&self) -> bool {
-        self.made.elapsed() > FRESH_FOR.max(20 * self.took)
+        self.lacks() || self.made.elapsed() > FRESH_FOR.max(20 * self.took)
     }
 
     /// The number of files that may be programs.
@@ -184,13 +193,18 @@ impl Folder {
             let same = entry.known.as_ref().filter(|old| (old.size, old.modified) == (size, modified));
             let file = match same {
                 Some(same) => Some(same.clone()),
-                None if opened == self.bounds.identified => None,
+                None if opened == self.bounds.identified => {
+                    left += 1;
+                    None
+                }
                 None => {
                     opened += 1;
-                    Some(Box::new(KnownFile { size, modified, ids: ids_of(&path) }))
+                    let ids = ids_of(&path);
+                    let lacks = ids.is_empty() && open_regular(&path).is_err_and(|error| is_passing(&error));
+                    self.lacks.fetch_or(lacks, Ordering::Relaxed);
+                    (!lacks).then(|| Box::new(KnownFile { size, modified, ids }))
                 }
             };
-            left += usize::from(file.is_none());
             for id in file.iter().flat_map(|file| &file.ids) {
                 identified.files.entry(id.clone()).or_default().push(index as u32);
             }
@@ -240,11 +254,15 @@ struct Listing {
 }
 
 impl Listing {
-    /// Lists a folder, of `most` entries at most, or takes the list that an earlier process made. `None` if it cannot be read.
-    fn of(path: &Path, found: &Metadata, kept: &KeptIndex, most: usize) -> Option<Self> {
-        if let Some(same) = kept.folder(path, found).filter(|same| same.entries <= most) {
+    /// Lists a folder, of `most` entries at most, or takes the list that an earlier process made.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    fn of(path: &Path, kept: &KeptIndex, most: usize) -> std::io::Result<Self> {
+        let found = path.metadata()?;
+        if let Some(same) = kept.folder(path, &found).filter(|same| same.entries <= most) {
             let files = same.files.iter().map(|file| (file.name.clone().into(), file.known().map(Box::new)));
-            return Some(Self {
+            return Ok(Self {
                 entries: same.entries,
                 folders: same.folders.iter().map(OsString::from).collect(),
                 files: files.collect(),
@@ -258,7 +276,7 @@ impl Listing {
         let mut listing =
             Self { entries: 0, folders: Vec::new(), files: Vec::new(), is_cut: false, kept: None };
         let mut is_text = true;
-        for entry in std::fs::read_dir(path).ok()?.flatten() {
+        for entry in std::fs::read_dir(path)?.flatten() {
             if listing.entries == most {
                 listing.is_cut = true;
                 break;
@@ -276,9 +294,9 @@ impl Listing {
             }
         }
         let folders = listing.folders.iter().map(|name| name.to_string_lossy().into_owned()).collect();
-        let modified = kept::settled(found).filter(|_| is_text && !listing.is_cut);
+        let modified = kept::settled(&found).filter(|_| is_text && !listing.is_cut);
         listing.kept = modified.map(|modified| (modified, listing.entries, folders));
-        Some(listing)
+        Ok(listing)
     }
 }
 

@@ -17,6 +17,7 @@ use foldsym_format::header::MAGIC;
 use foldsym_store::{ModuleId, Store, open_regular};
 
 use crate::fits::is_fsym;
+use crate::unknown::is_passing;
 use folder::{Bounds, Folder, ids_of};
 use name::{is_version_of, key_of};
 
@@ -31,6 +32,8 @@ const MAX_TOLD: usize = 4;
 pub(crate) struct Given {
     pub(crate) path: PathBuf,
     is_used: AtomicBool,
+    /// The file could not be opened at last, since the process has no descriptor left.
+    lacks: AtomicBool,
     /// What the file is, for a path that is a file.
     file: OnceLock<GivenFile>,
     /// The index of the folder, for a path that is one. It is made when a file is not where its name says.
@@ -40,7 +43,7 @@ pub(crate) struct Given {
 }
 
 /// A file that the user named. It is used for what it is, whatever it is called.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct GivenFile {
     is_fsym: bool,
     ids: Vec<ModuleId>,
@@ -49,10 +52,20 @@ struct GivenFile {
     is_program: bool,
 }
 
+/// A file of which nothing is known.
+static NOTHING: GivenFile =
+    GivenFile { is_fsym: false, ids: Vec::new(), names: Vec::new(), is_program: false };
+
 impl From<PathBuf> for Given {
     fn from(path: PathBuf) -> Self {
-        let (is_used, file, folder) = (AtomicBool::new(false), OnceLock::new(), Mutex::new(None));
-        Self { path, is_used, file, folder, indexes: None }
+        Self {
+            path,
+            is_used: AtomicBool::new(false),
+            lacks: AtomicBool::new(false),
+            file: OnceLock::new(),
+            folder: Mutex::new(None),
+            indexes: None,
+        }
     }
 }
 
@@ -80,9 +93,21 @@ impl Given {
     }
 
     fn file(&self) -> &GivenFile {
+        // Without a descriptor nothing is found out about the file, and that is not kept.
+        let is_known = self.file.get().is_some();
+        let lacks = !is_known && open_regular(&self.path).is_err_and(|error| is_passing(&error));
+        self.lacks.store(lacks, Ordering::Relaxed);
+        if lacks {
+            return &NOTHING;
+        }
         self.file.get_or_init(|| {
             let name = self.path.file_name().unwrap_or_default().to_string_lossy();
-            let mut file = GivenFile { names: vec![key_of(&name).into_owned()], ..GivenFile::default() };
+            let mut file = GivenFile {
+                names: vec![key_of(&name).into_owned()],
+                is_fsym: false,
+                ids: Vec::new(),
+                is_program: false,
+            };
             let mut first = [0; MAGIC.len()];
             let read = open_regular(&self.path).and_then(|mut file| file.read_exact(&mut first));
             file.is_fsym = is_fsym(&self.path) || read.is_ok() && first == MAGIC;
@@ -101,6 +126,11 @@ impl Given {
             }
             file
         })
+    }
+
+    /// Whether files of the path could not be seen at last, since the process has no descriptor left.
+    pub(crate) fn lacks(&self) -> bool {
+        self.lacks.load(Ordering::Relaxed) || lock(&self.folder).as_ref().is_some_and(|folder| folder.lacks())
     }
 
     /// Whether the path is a `.fsym`.

@@ -22,7 +22,7 @@ use crate::read::units::shared_rows::SharedUser;
 use crate::read::units::split_files::{foreign, note_opened};
 use crate::read::units::task::UnitTask;
 use crate::util::budget::STEPS_PER_BYTE;
-use crate::util::text::shown_path;
+use crate::util::text::{shown_path, shown_reason};
 
 /// The steps for opening a file, and for each unit header in it: about the number of bytes that are read.
 const OPEN_STEPS: u64 = 1 << 12;
@@ -190,12 +190,12 @@ impl Missed {
     fn other_build(&mut self, reason: String) {
         if !self.other_build {
             self.other_build = true;
-            self.reason = Some(reason);
+            self.reason = Some(shown_reason(&reason));
         }
     }
 
     fn unreadable(&mut self, error: OpenError) {
-        self.reason.get_or_insert_with(|| error.to_string());
+        self.reason.get_or_insert_with(|| shown_reason(&error.to_string()));
     }
 }
 

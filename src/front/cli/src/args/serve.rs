@@ -49,6 +49,10 @@ pub(crate) struct Serve {
     /// Largest body of a request, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 32 << 20)]
     pub(crate) max_body: usize,
+    /// Memory of all requests, answers and open files together, in bytes. What does not fit waits for others to end, and is refused
+    /// after five seconds
+    #[arg(long, value_name = "BYTES", default_value_t = 1 << 30)]
+    pub(crate) memory: usize,
     /// Seconds that a request may take
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) max_seconds: u64,

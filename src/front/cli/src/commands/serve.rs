@@ -41,6 +41,7 @@ pub(crate) fn run(args: &Serve) -> Result<u8, Failure> {
     config.hosts.clone_from(&args.allow_host);
     config.limits.threads = args.threads.into();
     config.limits.body = args.max_body;
+    config.limits.memory = args.memory;
     config.limits.requests = args.max_requests;
     config.limits.time = Duration::from_secs(args.max_seconds);
     if !args.listen.ip().is_loopback() {

@@ -17,6 +17,19 @@ pub(crate) fn push_escaped(out: &mut Vec<u8>, text: &[u8]) {
     }
 }
 
+/// The same in JSON: a reader of it gets the same characters. JSON has no other bytes than UTF-8.
+pub(crate) fn push_escaped_json(out: &mut Vec<u8>, text: &[u8]) {
+    for character in String::from_utf8_lossy(text).chars() {
+        if character.is_control() || is_unseen(character) {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                out.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
+            }
+        } else {
+            out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+        }
+    }
+}
+
 /// Invisible characters that change a text: they turn its direction, break lines, join or hide characters (Unicode's formats, separators
 /// and tags), and can make one name look like another.
 fn is_unseen(character: char) -> bool {

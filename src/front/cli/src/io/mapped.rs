@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::io::failure::Failure;
 use crate::io::limits::{self, Named};
 
-/// The bytes of a `.fsym`, mapped if possible.
+/// The bytes of a `.fsym` or of a core, mapped if possible.
 pub(crate) struct Mapped {
     path: PathBuf,
     bytes: Bytes,
@@ -47,9 +47,11 @@ impl Mapped {
         }
         // SAFETY: `Mmap::map` requires that the file does not change while it is mapped. The mapping is private and read-only, so nothing
         // in this process writes to it. foldsym itself replaces a `.fsym` by renaming a new file over it, which leaves a mapped one
-        // unchanged. Another program may still write into the file. Only `foldsym-lookup` reads its bytes. That crate forbids unsafe code,
-        // so no memory access relies on two reads giving the same value, and every index is checked against the length of the mapping at
-        // its use. The answer may then be wrong. A file that is truncated ends the process by a signal, which `limits` handles.
+        // unchanged. Another program may still write into the file. Two kinds of files are mapped here: symbol files, which
+        // `foldsym-lookup` reads, and cores, which `foldsym-reports` reads. Both crates forbid unsafe code and take the mapping as bytes:
+        // no `str` refers to it (texts of a core are copied first), no memory access relies on two reads giving the same value, and every
+        // index is checked against the length of the mapping at its use. The answer may then be wrong. A file that is truncated ends the
+        // process by a signal, which `limits` handles.
         Ok(Bytes::Map(unsafe { memmap2::Mmap::map(&file)? }))
     }
 }

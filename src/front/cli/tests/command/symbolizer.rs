@@ -358,3 +358,54 @@ fn the_file_of_a_symbol_without_a_line() {
     // LLVM's name of the program on standard input.
     assert_eq!(run("llvm-symbolizer", &["--obj=-"]), llvm);
 }
+
+/// A client may name any number of files that are not there. Each took 20 KB.
+#[cfg(target_os = "linux")]
+#[test]
+fn absent_modules_take_no_memory() {
+    use std::io::BufRead as _;
+
+    const MODULES: usize = 30_000;
+    let mut child = Command::new(env!("CARGO_BIN_EXE_foldsym"))
+        .arg("llvm-symbolizer")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let writer = std::thread::spawn(move || {
+        for number in 0..MODULES {
+            writeln!(input, "/absent/{number} 0x10").unwrap();
+        }
+        input
+    });
+    // Each answer has three lines.
+    let answers = std::io::BufReader::new(child.stdout.take().unwrap()).lines().take(3 * MODULES);
+    assert_eq!(answers.map(Result::unwrap).filter(|line| line == "??").count(), MODULES);
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap().trim();
+    let kilobytes: usize = peak.split(' ').next().unwrap().parse().unwrap();
+    drop(writer.join().unwrap());
+    child.wait().unwrap();
+    assert!(kilobytes < 200_000, "{peak}");
+}
+
+/// A terminal would obey what a name has, so it gets it escaped. Programs get the name as it is.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_obeys_no_name() {
+    let tool = format!("'{}' llvm-symbolizer --filter-markup", env!("CARGO_BIN_EXE_foldsym"));
+    let text = "a\u{1b}]0;title\u{7}b\u{9b}c";
+    let run = |terminal: bool| {
+        let mut command = Command::new(if terminal { "script" } else { "sh" });
+        match terminal {
+            true => command.args(["-qec", &format!("printf '{text}\n' | {tool}"), "/dev/null"]),
+            false => command.args(["-c", &format!("printf '{text}\n' | {tool}")]),
+        };
+        command.stdin(Stdio::null()).output().ok().map(|ran| String::from_utf8(ran.stdout).unwrap())
+    };
+    assert_eq!(run(false).unwrap(), format!("{text}\n"));
+    let Some(shown) = run(true) else { return println!("skipped: needs script") };
+    assert_eq!(shown.trim_end(), "a\\u{1b}]0;title\\u{7}b\\u{9b}c");
+}

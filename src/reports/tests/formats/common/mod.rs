@@ -127,3 +127,47 @@ pub(crate) fn dump_of_names(letters: usize, modules: usize, threads: usize) -> V
     bytes.extend(body);
     bytes
 }
+
+/// A minidump of threads that share one context and one stack of these words, with one module of a name that is loaded at an address.
+pub(crate) fn dump_of_threads(threads: u32, stack: &[u64], name: &str, base: u64) -> Vec<u8> {
+    let mut bytes = halves(&[0x504d_444d, 0xa793, 3, 32, 0, 0, 0, 0]);
+    let mut body = Vec::new();
+    let first = bytes.len() + 12 * 3;
+    let mut add = |part: &[u8]| {
+        let at = (first + body.len()) as u32;
+        body.extend(part);
+        body.resize(body.len().next_multiple_of(4), 0);
+        at
+    };
+    // The processor is x86-64, the system Linux.
+    let mut system = vec![9, 0, 6, 0, 0, 0, 1, 0];
+    system.extend(halves(&[0, 0, 0, 0x8201]));
+    system.resize(56, 0);
+    let system = (7, 56, add(&system));
+    let mut context = vec![0; 1232];
+    context[0x30..0x34].copy_from_slice(&0x0010_001fu32.to_le_bytes());
+    context[0x98..0xa0].copy_from_slice(&STACK.to_le_bytes());
+    context[0xf8..0x100].copy_from_slice(&(base + 1).to_le_bytes());
+    let context = add(&context);
+    let memory = add(&words(stack));
+    let mut list = threads.to_le_bytes().to_vec();
+    for id in 0..threads {
+        list.extend(halves(&[id, 0, 0, 0, 0, 0]));
+        list.extend(words(&[STACK]));
+        list.extend(halves(&[8 * stack.len() as u32, memory, 1232, context]));
+    }
+    let list = (3, list.len() as u32, add(&list));
+    let mut text = (2 * name.len() as u32).to_le_bytes().to_vec();
+    text.extend(name.bytes().flat_map(|letter| [letter, 0]));
+    let text = add(&text);
+    let mut module = 1u32.to_le_bytes().to_vec();
+    module.extend(words(&[base]));
+    module.extend(halves(&[0x10000, 0, 0, text]));
+    module.resize(4 + 108, 0);
+    let modules = (4, module.len() as u32, add(&module));
+    for (kind, size, at) in [system, list, modules] {
+        bytes.extend(halves(&[kind, size, at]));
+    }
+    bytes.extend(body);
+    bytes
+}

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use foldsym_reports::{Report, Thread, Trust};
+use foldsym_reports::{Opened, Report, Thread, Trust};
 use foldsym_symbolize::{Answer, Form, Innermost, Names, Query, Worker};
+
+use crate::io::escape::push_escaped;
 
 /// Stacks with their sums.
 #[derive(Default)]
@@ -16,7 +18,13 @@ impl Collapsed {
     ///
     /// # Errors
     /// The profile has no such kind.
-    pub(super) fn add(&mut self, worker: &mut Worker<'_>, report: &Report, kind: &str) -> Result<(), String> {
+    pub(super) fn add(
+        &mut self,
+        worker: &mut Worker<'_>,
+        opened: &mut Opened<'_>,
+        kind: &str,
+    ) -> Result<(), String> {
+        let report = opened.report();
         let types = &report.value_types;
         let value = match kind {
             "" => report.default_value,
@@ -28,11 +36,12 @@ impl Collapsed {
                 found.ok_or_else(|| format!("no value {kind:?}: the profile has {}", types.join(", ")))?
             }
         };
-        for thread in &report.threads {
+        let has_values = !types.is_empty();
+        while let Some(thread) = opened.next_thread() {
             // A crash report has no values: each of its stacks counts once.
-            let count = if types.is_empty() { 1 } else { thread.values.get(value).copied().unwrap_or(0) };
+            let count = if !has_values { 1 } else { thread.values.get(value).copied().unwrap_or(0) };
             if count != 0 && !thread.frames.is_empty() {
-                let line = line(worker, report, thread);
+                let line = line(worker, opened.report(), &thread);
                 let sum = self.stacks.entry(line).or_default();
                 // The file may be untrusted, so its values may overflow the sum.
                 *sum = sum.saturating_add(count);
@@ -78,12 +87,37 @@ fn line(worker: &mut Worker<'_>, report: &Report, thread: &Thread) -> Vec<u8> {
     functions.join(&b';')
 }
 
-/// A name without what ends a frame or a line.
+/// A name without what ends a frame or a line, and without what a terminal obeys or hides.
 fn escaped(name: &[u8]) -> Vec<u8> {
+    if name.is_empty() {
+        return b"??".to_vec();
+    }
     let byte = |&byte: &u8| match byte {
         b';' => b':',
         0..0x20 | 0x7f => b'?',
         _ => byte,
     };
-    if name.is_empty() { b"??".to_vec() } else { name.iter().map(byte).collect() }
+    let name: Vec<u8> = name.iter().map(byte).collect();
+    let mut out = Vec::with_capacity(name.len());
+    push_escaped(&mut out, &name);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::escaped;
+
+    #[test]
+    fn names_are_whole_and_hide_nothing() {
+        for (name, expected) in [
+            ("ns::f(int)".as_bytes(), "ns::f(int)"),
+            ("na\u{ef}ve \u{2602}".as_bytes(), "na\u{ef}ve \u{2602}"),
+            (b"a;b\nc\x1b[2J", "a:b?c?[2J"),
+            ("\u{9b}31m\u{202e}f".as_bytes(), "\\u{9b}31m\\u{202e}f"),
+            (b"f\xff", "f\\xff"),
+            (b"", "??"),
+        ] {
+            assert_eq!(String::from_utf8(escaped(name)).unwrap(), expected);
+        }
+    }
 }

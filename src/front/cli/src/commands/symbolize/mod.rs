@@ -3,10 +3,9 @@
 //! Reports are read one by one. If one cannot be read, a message goes to standard error, JSON has an object with the error, and the others
 //! are still read.
 
-use std::convert::Infallible;
 use std::path::Path;
 
-use foldsym_reports::{Options, Reader, Report, Thread, json, pprof};
+use foldsym_reports::{Format, Opened, Options, Reader, Thread, json, pprof};
 use foldsym_symbolize::{
     AddressKind, Answer, Form, Innermost, Modules, Names, Query, StackFrame, Symbolizer, Worker,
 };
@@ -72,23 +71,18 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
     let reader = Reader::new(&symbolizer);
     let (mut failed, mut first) = (0, true);
     for path in &args.inputs {
-        let mut report = read(path, |bytes| reader.read(bytes, &options).map_err(|error| error.to_string()));
-        if let Some((collapsed, kind)) = &mut collapsed {
-            report = report.and_then(|report| {
-                collapsed.add(&mut printer.worker, &report, kind)?;
-                Ok(report)
-            });
-        }
-        match report {
-            Ok(_) if collapsed.is_some() => {}
-            Ok(report) => {
+        let read = read_report(path, &reader, &options, |mut opened| match &mut collapsed {
+            Some((collapsed, kind)) => collapsed.add(&mut printer.worker, &mut opened, kind).map(Ok),
+            None => {
                 // A blank line separates reports; a line of JSON needs none.
-                if !first && !args.json {
+                if !std::mem::take(&mut first) && !printer.json {
                     printer.out.text.push(b'\n');
                 }
-                first = false;
-                printer.report(path, &report)?;
+                Ok(printer.report(path, &mut opened))
             }
+        });
+        match read {
+            Ok(printed) => printed?,
             Err(message) => {
                 failed += 1;
                 if args.json {
@@ -114,6 +108,20 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
     })
 }
 
+/// Opens the report of a path, and passes it on.
+fn read_report<T>(
+    path: &Path,
+    reader: &Reader<'_>,
+    options: &Options,
+    take: impl FnOnce(Opened<'_>) -> Result<T, String>,
+) -> Result<T, String> {
+    read(path, options.format, |bytes, format| {
+        let mut options = options.clone();
+        options.format = format;
+        take(reader.open_while(bytes, &options, &|| true).map_err(|error| error.to_string())?)
+    })
+}
+
 /// Writes a file under another name first, which is then renamed.
 #[cfg(feature = "convert")]
 fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
@@ -135,8 +143,9 @@ fn rewrite(args: &Symbolize, out: &Path, symbolizer: &Symbolizer, options: &Opti
         message: format!("{}: {message}", path.display()),
         code: exit::BAD_INPUT,
     };
-    let parse = |bytes: &[u8]| pprof::Profile::parse(bytes, options).map_err(|error| error.to_string());
-    let profile = read(input, parse).map_err(|message| failed(input, message))?;
+    let parse = |bytes: &[u8], _| pprof::Profile::parse(bytes, options).map_err(|error| error.to_string());
+    // Named, so that the bytes are read whatever they begin with.
+    let profile = read(input, Some(Format::Pprof), parse).map_err(|message| failed(input, message))?;
     let mut bytes = Vec::new();
     let written = profile.rewrite(&mut symbolizer.worker(), &mut bytes);
     let written = written.map_err(|error| failed(out, error.to_string()))?;
@@ -176,43 +185,45 @@ struct StackPrinter<'s> {
 }
 
 impl StackPrinter<'_> {
-    fn report(&mut self, path: &Path, report: &Report) -> Result<(), Failure> {
+    fn report(&mut self, path: &Path, opened: &mut Opened<'_>) -> Result<(), Failure> {
         if self.json {
-            print::json_begin(&mut self.out.text, path, report);
+            print::json_begin(&mut self.out.text, path, opened.report());
         } else {
-            print::text_begin(&mut self.out.text, path, report);
-            style::begin(&mut self.out.text, self.style, report);
+            print::text_begin(&mut self.out.text, path, opened.report());
+            style::begin(&mut self.out.text, self.style, opened.report());
         }
-        for (index, thread) in report.threads.iter().enumerate() {
+        let mut index = 0;
+        while let Some(thread) = opened.next_thread() {
             if self.json {
-                json::thread(&mut self.out.text, index, thread);
+                json::thread(&mut self.out.text, index, &thread);
             } else if self.style == Style::Plain {
-                print::text_thread(&mut self.out.text, index, thread);
+                print::text_thread(&mut self.out.text, index, &thread);
             } else {
-                style::thread(&mut self.out.text, self.style, index, thread);
+                style::thread(&mut self.out.text, self.style, index, &thread);
             }
-            self.frames(report.modules_of(thread), thread);
+            index += 1;
+            self.frames(opened.report().modules_of(&thread), &thread)?;
             if self.json {
                 self.out.text.extend_from_slice(b"]}");
             }
             self.out.give()?;
         }
         if self.json {
-            json::end(&mut self.out.text, report);
+            json::end(&mut self.out.text, opened.report());
         } else {
-            print::text_end(&mut self.out.text, report);
+            print::text_end(&mut self.out.text, opened.report());
         }
         Ok(())
     }
 
-    fn frames(&mut self, modules: &Modules, thread: &Thread) {
+    fn frames(&mut self, modules: &Modules, thread: &Thread) -> Result<(), Failure> {
         let query = Query { modules, frames: &thread.frames, innermost: Innermost::Nothing };
         let form = if self.json { Form::Json } else { Form::Plain };
-        let (out, is_json, marks, style) = (&mut self.out.text, self.json, self.marks, self.style);
+        let (output, is_json, marks, style) = (&mut self.out, self.json, self.marks, self.style);
         let symbolizer = self.symbolizer;
         let (mut index, mut number) = (0, 0);
         let put = |answer: &Answer, names: &mut Names<'_>| {
-            let trust = thread.trust.get(index).copied();
+            let (trust, out) = (thread.trust.get(index).copied(), &mut output.text);
             if is_json {
                 json::frame(out, index, answer, names, modules, trust);
             } else {
@@ -239,8 +250,9 @@ impl StackPrinter<'_> {
                 }
             }
             index += 1;
-            Ok::<(), Infallible>(())
+            // One stack may be long.
+            output.give()
         };
-        let Ok(()) = self.worker.answer(query, form, put);
+        Ok(self.worker.answer(query, form, put)?)
     }
 }

@@ -9,7 +9,7 @@ use foldsym_reports::{Options, Reader};
 use foldsym_symbolize::Symbolizer;
 use foldsym_table::{ReportFile, TableError, symbolize_file};
 
-use super::report_bytes::read;
+use super::read_report;
 use crate::args::{Answering, Symbolize};
 use crate::io::failure::{Failure, complain, exit};
 
@@ -47,23 +47,25 @@ pub(super) fn reports(
     let result = into_file(output, |file| {
         let mut table = ReportFile::new(file).map_err(|error| unwritable(output, error))?;
         for path in &args.inputs {
-            let report = read(path, |bytes| reader.read(bytes, options).map_err(|error| error.to_string()));
-            let report = match report {
-                Ok(report) => report,
+            let written = read_report(path, &reader, options, |mut opened| {
+                let added = table.add(symbolizer, &path.to_string_lossy(), &mut opened);
+                Ok(added.map(|()| opened.report().warnings.clone()))
+            });
+            let added = match written {
+                Ok(added) => added,
                 Err(message) => {
                     failed += 1;
                     complain(&format!("{}: {message}", path.display()));
                     continue;
                 }
             };
-            for warning in &report.warnings {
-                complain(&format!("{}: {warning}", path.display()));
-            }
-            let added = table.add(symbolizer, &path.to_string_lossy(), &report);
-            added.map_err(|error| match error {
+            let warnings = added.map_err(|error| match error {
                 TableError::Write(error) => unwritable(output, error),
                 error => Failure::input(path, error),
             })?;
+            for warning in &warnings {
+                complain(&format!("{}: {warning}", path.display()));
+            }
         }
         if failed == args.inputs.len() {
             // Each failure was already reported.

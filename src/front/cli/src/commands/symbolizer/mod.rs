@@ -75,7 +75,7 @@ pub(crate) fn run(tool: Tool, program: &str, args: Vec<OsString>) -> Result<u8, 
         modules: Modules::new(&engine, of_arch.as_ref(), &engines, &options),
         printer: Printer::new(&options),
         answer: Answer::default(),
-        out: Output::new(),
+        out: Output::of_tool(options.style == ToolStyle::Json && !options.filter_markup),
     };
     session.run()
 }

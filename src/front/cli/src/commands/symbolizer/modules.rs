@@ -136,6 +136,12 @@ impl Engines {
     }
 }
 
+/// Modules that are kept open, and absent ones that are remembered. Beyond that all are forgotten: a client names as many as it likes.
+const MAX_OPEN: usize = 256;
+const MAX_FAILED: usize = 1 << 12;
+/// Bytes of a path that is remembered (`PATH_MAX` of Linux). A longer one names no file.
+const MAX_PATH: usize = 4096;
+
 /// The modules that were requested so far. Errors are kept too: a client requests a missing module again and again.
 pub(super) struct Modules<'s> {
     symbolizer: &'s Symbolizer,
@@ -145,7 +151,8 @@ pub(super) struct Modules<'s> {
     engines: &'s Engines,
     options: &'s Options,
     /// By path, as it was written.
-    opened: FxHashMap<PathBuf, Result<Module<'s>, String>>,
+    opened: FxHashMap<PathBuf, Box<Module<'s>>>,
+    failed: FxHashMap<PathBuf, String>,
 }
 
 impl<'s> Modules<'s> {
@@ -155,7 +162,14 @@ impl<'s> Modules<'s> {
         engines: &'s Engines,
         options: &'s Options,
     ) -> Modules<'s> {
-        Modules { symbolizer, of_arch, engines, options, opened: FxHashMap::default() }
+        Modules {
+            symbolizer,
+            of_arch,
+            engines,
+            options,
+            opened: FxHashMap::default(),
+            failed: FxHashMap::default(),
+        }
     }
 
     /// The module of a path.
@@ -163,12 +177,7 @@ impl<'s> Modules<'s> {
     /// # Errors
     /// Why it cannot be opened, in LLVM's words.
     pub(super) fn open(&mut self, path: &Path) -> Result<&mut Module<'s>, String> {
-        // `entry` would borrow the map while `read` needs `self`.
-        if !self.opened.contains_key(path) {
-            let module = self.read(path);
-            self.opened.insert(path.to_owned(), module);
-        }
-        self.known(path)
+        self.known(path, |modules| modules.read(path))
     }
 
     /// The module of a build id, from the store.
@@ -180,24 +189,45 @@ impl<'s> Modules<'s> {
         let id = BuildId::new(id).ok().filter(|_| has_store).ok_or(NO_BUILD_ID)?;
         // No path has a build id's name: a file of this name is in no folder.
         let key = PathBuf::from(format!("\0{id}"));
-        if !self.opened.contains_key(&key) {
+        self.known(&key, |modules| {
             let named = foldsym_symbolize::Module::new("").with_id(id);
-            let module = self.symbolizer.file_of(&named).map_err(|why| match why {
+            let found = modules.symbolizer.file_of(&named).map_err(|why| match why {
                 Unknown::Absent(_) => NO_BUILD_ID.to_owned(),
                 other => other.to_string(),
             });
-            let module = module.map(|map| Module::new(map, self.symbolizer, &named.name));
-            self.opened.insert(key.clone(), module);
-        }
-        self.known(&key)
+            found.map(|map| Module::new(map, modules.symbolizer, &named.name))
+        })
     }
 
-    fn known(&mut self, key: &Path) -> Result<&mut Module<'s>, String> {
-        match self.opened.get_mut(key) {
-            Some(Ok(module)) => Ok(module),
-            Some(Err(message)) => Err(message.clone()),
-            None => Err(String::new()),
+    /// The module of a key, which is made by `make` unless it is known.
+    fn known(
+        &mut self,
+        key: &Path,
+        make: impl FnOnce(&Self) -> Result<Module<'s>, String>,
+    ) -> Result<&mut Module<'s>, String> {
+        if let Some(message) = self.failed.get(key) {
+            return Err(message.clone());
         }
+        if !self.opened.contains_key(key) {
+            match make(self) {
+                Ok(module) => {
+                    if self.opened.len() >= MAX_OPEN {
+                        self.opened = FxHashMap::default();
+                    }
+                    self.opened.insert(key.to_owned(), Box::new(module));
+                }
+                Err(message) => {
+                    if self.failed.len() >= MAX_FAILED {
+                        self.failed = FxHashMap::default();
+                    }
+                    if key.as_os_str().len() <= MAX_PATH {
+                        self.failed.insert(key.to_owned(), message.clone());
+                    }
+                    return Err(message);
+                }
+            }
+        }
+        self.opened.get_mut(key).map(|module| &mut **module).ok_or_else(String::new)
     }
 
     /// The program on standard input, which LLVM's tools call `-`. It is read to its end: no request can follow it there.

@@ -1,0 +1,93 @@
+//! Fetches files from remote stores and debuginfod servers in threads of its own.
+//!
+//! The threads that answer wait for no network: an answer that lacks a file is given up, its files are fetched here, and it is made again. So
+//! a silent store takes these threads alone, and requests about local modules go on being answered.
+
+use std::collections::HashMap;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::time::Duration;
+
+use foldsym_symbolize::{Symbolizer, Unfetched};
+use tokio::sync::watch;
+
+/// Modules that wait for a thread; further ones are not fetched.
+const QUEUE: usize = 1 << 10;
+
+/// The modules that are fetched or wait for it, each with a channel that closes when it is done.
+type Running = Mutex<HashMap<Unfetched, watch::Receiver<()>>>;
+
+/// The threads. They end when it is dropped.
+pub(crate) struct Fetcher {
+    queue: mpsc::SyncSender<(Unfetched, watch::Sender<()>)>,
+    running: Arc<Running>,
+    /// Modules that one request may have fetched.
+    most: usize,
+    /// How long a request waits for them.
+    wait: Duration,
+}
+
+fn lock(running: &Running) -> MutexGuard<'_, HashMap<Unfetched, watch::Receiver<()>>> {
+    running.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Fetcher {
+    pub(crate) fn start(
+        symbolizer: &Arc<Symbolizer>,
+        threads: usize,
+        most: usize,
+        wait: Duration,
+    ) -> io::Result<Self> {
+        let (queue, receiver) = mpsc::sync_channel::<(Unfetched, watch::Sender<()>)>(QUEUE);
+        let receiver = Arc::new(Mutex::new(receiver));
+        let running = Arc::<Running>::default();
+        for number in 0..threads.max(1) {
+            let (symbolizer, receiver, running) = (symbolizer.clone(), receiver.clone(), running.clone());
+            let work = move || {
+                let next = || receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                while let Ok((module, done)) = next() {
+                    // The panic was already printed. Whoever waits sees that nothing was found.
+                    let _ = catch_unwind(AssertUnwindSafe(|| symbolizer.fetch(&module)));
+                    lock(&running).remove(&module);
+                    drop(done);
+                }
+            };
+            // A fetched program is converted.
+            std::thread::Builder::new().name(format!("fetch-{number}")).stack_size(8 << 20).spawn(work)?;
+        }
+        Ok(Self { queue, running, most, wait })
+    }
+
+    /// Fetches the first of some modules, and waits until those are there that the answer needs, or for a while. What one request asked
+    /// for is fetched although its client does not wait any more: the next one needs it too. False if the answer needs none.
+    pub(crate) async fn fetch(&self, modules: Vec<Unfetched>) -> bool {
+        let is_needed = modules.iter().any(Unfetched::is_needed);
+        let mut waiting = Vec::new();
+        for module in modules.into_iter().take(self.most) {
+            let is_needed = module.is_needed();
+            waiting.extend(self.begin(module).filter(|_| is_needed));
+        }
+        let all = async {
+            for mut done in waiting {
+                // The sender never sends. The channel closes when the module was fetched.
+                let _ = done.changed().await;
+            }
+        };
+        // What has not come until then is answered as not fetched.
+        let _ = tokio::time::timeout(self.wait, all).await;
+        is_needed
+    }
+
+    /// Has a module fetched, unless it is fetched already or too many are.
+    fn begin(&self, module: Unfetched) -> Option<watch::Receiver<()>> {
+        let mut running = lock(&self.running);
+        if let Some(done) = running.get(&module) {
+            return Some(done.clone());
+        }
+        let (sender, done) = watch::channel(());
+        self.queue.try_send((module.clone(), sender)).ok()?;
+        running.insert(module, done.clone());
+        Some(done)
+    }
+}
