@@ -2,7 +2,7 @@
 
 use foldsym_symbolize::{GivenStack, Modules, Request, Requests};
 
-use crate::opened::Source;
+use crate::opened::ThreadSource;
 use crate::{Format, Opened, Report, ReportError, Thread};
 
 /// Most warnings about lines that are not stacks.
@@ -87,7 +87,7 @@ impl<'b> Lines<'b> {
     }
 }
 
-impl Source for Lines<'_> {
+impl ThreadSource for Lines<'_> {
     fn next(&mut self, report: &mut Report) -> Option<Thread> {
         self.first.take().or_else(|| self.thread(report))
     }

@@ -4,7 +4,7 @@
 use crate::{Report, Thread};
 
 /// Reads the threads of a report, in its order.
-pub(crate) trait Source {
+pub(crate) trait ThreadSource {
     /// The next thread. What is lost on the way becomes a warning of the report.
     fn next(&mut self, report: &mut Report) -> Option<Thread>;
 }
@@ -13,18 +13,18 @@ pub(crate) trait Source {
 pub struct Opened<'b> {
     /// The report without its threads. Warnings may be added until the last thread was read; nothing else changes.
     report: Report,
-    source: Box<dyn Source + 'b>,
+    source: Box<dyn ThreadSource + 'b>,
 }
 
 impl<'b> Opened<'b> {
-    pub(crate) fn new(report: Report, source: impl Source + 'b) -> Self {
+    pub(crate) fn new(report: Report, source: impl ThreadSource + 'b) -> Self {
         Self { report, source: Box::new(source) }
     }
 
     /// A report that is in memory.
     pub(crate) fn whole(mut report: Report) -> Self {
         let threads = std::mem::take(&mut report.threads).into_iter();
-        Self::new(report, Threads(threads))
+        Self::new(report, Listed(threads))
     }
 
     /// The report without its threads. It has all warnings after the last thread.
@@ -48,9 +48,9 @@ impl<'b> Opened<'b> {
     }
 }
 
-struct Threads(std::vec::IntoIter<Thread>);
+struct Listed(std::vec::IntoIter<Thread>);
 
-impl Source for Threads {
+impl ThreadSource for Listed {
     fn next(&mut self, _: &mut Report) -> Option<Thread> {
         self.0.next()
     }

@@ -24,7 +24,7 @@ use foldsym_symbolize::{
     AddressKind, Mapping, Module, ModuleId, Modules, ReportedAddress, StackFrame, module_and_offset, number,
 };
 
-use crate::opened::Source;
+use crate::opened::ThreadSource;
 use crate::{Format, MAX_FRAMES, MAX_NAME, Opened, Options, Report, ReportError, Thread, Trust, cut};
 
 /// Samples of a report.
@@ -280,7 +280,7 @@ type Read<'b> = std::vec::IntoIter<(Heading<'b>, Vec<Pending<'b>>)>;
 
 struct Threads<'b>(Read<'b>);
 
-impl Source for Threads<'_> {
+impl ThreadSource for Threads<'_> {
     fn next(&mut self, _: &mut Report) -> Option<Thread> {
         self.0.next().map(|(heading, frames)| thread(heading, frames))
     }

@@ -22,7 +22,7 @@ use foldsym_symbolize::{
     AddressKind, Module, ModuleId, Modules, ReportedAddress, StackFrame, module_and_offset, number,
 };
 
-use crate::opened::Source;
+use crate::opened::ThreadSource;
 use crate::{Format, MAX_FRAMES, MAX_NAME, Opened, Options, Report, ReportError, Thread, cut};
 
 /// Most modules that a report may name.
@@ -231,7 +231,7 @@ fn module(name: &str, id: Option<&str>, options: &Options) -> Module {
     if options.open_paths { module.with_program(Path::new(name)) } else { module }
 }
 
-impl Source for Stacks<'_> {
+impl ThreadSource for Stacks<'_> {
     fn next(&mut self, _: &mut Report) -> Option<Thread> {
         let first = self.frames.next()?;
         // The first stack is that of the error. Further ones show where memory was allocated or freed, or where a thread was made.

@@ -23,7 +23,7 @@ use foldsym_symbolize::{
 use serde::Deserialize;
 use serde::de::{Error as _, SeqAccess, Visitor};
 
-use crate::opened::Source;
+use crate::opened::ThreadSource;
 use crate::{Format, Opened, Report, ReportError, Thread};
 
 /// The version of the interface that a request may name.
@@ -74,7 +74,7 @@ struct StacksOfJobs {
     index: usize,
 }
 
-impl Source for StacksOfJobs {
+impl ThreadSource for StacksOfJobs {
     fn next(&mut self, _: &mut Report) -> Option<Thread> {
         loop {
             let (number, index) = (self.number, self.index);
@@ -167,7 +167,7 @@ impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for Bounded<T
 }
 
 /// The stacks of a job. One without a frame counts as one with a frame.
-type Stacks = Bounded<Vec<(i64, i64)>, MAX_FRAMES>;
+type StackList = Bounded<Vec<(i64, i64)>, MAX_FRAMES>;
 type MemoryMap = Bounded<(String, String), MAX_MODULES>;
 
 /// The request as JSON has it; other keys are ignored.
@@ -176,7 +176,7 @@ struct Body {
     jobs: Option<Bounded<JobBody, MAX_JOBS>>,
     #[serde(rename = "memoryMap")]
     memory_map: Option<MemoryMap>,
-    stacks: Option<Stacks>,
+    stacks: Option<StackList>,
     callers: Option<Callers>,
     version: Option<serde_json::Value>,
 }
@@ -185,7 +185,7 @@ struct Body {
 struct JobBody {
     #[serde(rename = "memoryMap")]
     memory_map: Option<MemoryMap>,
-    stacks: Option<Stacks>,
+    stacks: Option<StackList>,
     callers: Option<Callers>,
 }
 

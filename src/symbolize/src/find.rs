@@ -11,7 +11,6 @@ use foldsym_store::{ModuleId, Store, StoreError, SymbolMap};
 use crate::cache::Cache;
 use crate::fits::is_of;
 use crate::in_memory::in_memory;
-use crate::opened::Reach;
 #[cfg(feature = "convert")]
 use crate::program::{Conversion, of_cache, of_module};
 #[cfg(feature = "convert")]
@@ -37,6 +36,15 @@ pub(crate) struct Finder {
     pub(crate) conversion: Conversion,
     #[cfg(feature = "debuginfod")]
     pub(crate) debuginfod: Option<crate::debuginfod::Debuginfod>,
+}
+
+/// The places that a search may ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// All places.
+    All,
+    /// Those of this machine: no remote store and no server.
+    Local,
 }
 
 /// What a search has seen so far.

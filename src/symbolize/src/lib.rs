@@ -53,6 +53,7 @@ mod certainty;
 mod cover;
 #[cfg(feature = "debuginfod")]
 mod debuginfod;
+mod fill;
 mod find;
 mod fits;
 mod frame;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use foldsym_store::{ModuleId, SymbolMap};
 use lru::LruCache;
 
-use crate::find::{Finder, NotFound};
+use crate::find::{Finder, NotFound, Reach};
 use crate::stack::Module;
 use crate::unknown::Unknown;
 
@@ -24,15 +24,6 @@ impl Key {
     pub(crate) fn of(module: &Module) -> Self {
         Self { id: module.id.clone(), name: module.file_name().to_owned(), program: module.program.clone() }
     }
-}
-
-/// The places that a search may ask.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
-    /// All places.
-    All,
-    /// Those of this machine: no remote store and no server.
-    Local,
 }
 
 /// Whether remote stores and servers are to be asked for a module.

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use foldsym_store::{Store, StoreError, SymbolMap};
 
 use crate::cache::Cache;
-use crate::find::Finder;
-use crate::opened::{Fetch, Key, OpenFiles, Opened, Reach};
+use crate::find::{Finder, Reach};
+use crate::opened::{Fetch, Key, OpenFiles, Opened};
 use crate::search::Given;
 #[cfg(feature = "convert")]
 use crate::search::is_known_as;

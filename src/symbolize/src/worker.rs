@@ -1,6 +1,7 @@
 //! Answers a stack in three steps. It places each frame in a module and its file. It resolves folded functions from the outermost frame
 //! inward, since a caller must be known before its callee can be. It then answers the frames, innermost first.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use foldsym_lookup::{Error, Resolved, StackAddr};
@@ -9,6 +10,7 @@ use rustc_hash::FxHashMap;
 
 use crate::address::{AARCH64, of_kind, untagged};
 use crate::answer::Answer;
+use crate::fill::{KEPT_ROOM, fill, number, shrink};
 use crate::frame::Frame;
 use crate::json;
 use crate::loaded::{Loaded, NamesOfFile};
@@ -21,9 +23,8 @@ use crate::symbolizer::Symbolizer;
 use crate::texts::Texts;
 use crate::unknown::Unknown;
 
-mod room;
-
-pub(crate) use room::MAX_FILES;
+/// The most files whose names a worker keeps. A worker with more files drops all of them before the next stack.
+pub(crate) const MAX_FILES: usize = 256;
 
 /// Answers stacks one after another in one thread, with buffers and names that it reuses. [`Symbolizer::worker`] makes one.
 pub struct Worker<'s> {
@@ -279,6 +280,54 @@ impl<'s> Worker<'s> {
         }
         self.placed = placed;
         result
+    }
+
+    /// Forgets all files if there are too many. Indices of files become invalid.
+    pub(crate) fn make_room(&mut self) {
+        // One of two stacks in turn must not close the files of the other, so half of the bytes may stay.
+        self.rest(self.symbolizer.files.most_bytes / 2);
+    }
+
+    /// Forgets all files if they are too many, or they and the names of theirs that are kept have more than `most_bytes`, and gives back the memory of a large stack. [`Worker::answer`] does
+    /// so before each stack; a thread that waits for its next stack calls this, so that it does not hold them meanwhile.
+    pub fn rest(&mut self, most_bytes: u64) {
+        shrink(&mut self.placed);
+        shrink(&mut self.unknown);
+        shrink(&mut self.addresses);
+        shrink(&mut self.resolved);
+        shrink(&mut self.firsts);
+        if self.states.capacity() > KEPT_ROOM {
+            (self.states, self.failed, self.modules) = (Vec::new(), Vec::new(), None);
+        }
+        let names = || self.files.iter().map(|file| file.names.size() as u64).sum::<u64>();
+        let is_bounded = most_bytes < u64::MAX / 2;
+        if self.files.len() > MAX_FILES || is_bounded && self.bytes.saturating_add(names()) > most_bytes {
+            self.forgotten += self.files.len();
+            self.files = Vec::new();
+            self.bytes = 0;
+            self.by_map.clear();
+            self.texts.clear();
+            self.ranker.clear();
+            self.modules = None;
+        }
+    }
+
+    /// The index of a file, which is used from now on, unless the files of this stack have too many bytes.
+    fn admit(&mut self, map: Arc<SymbolMap>) -> State {
+        let at = Arc::as_ptr(&map) as usize;
+        if let Some(known) = self.by_map.get(&at) {
+            return Ok(*known);
+        }
+        let (bytes, most) = (map.bytes().len() as u64, self.symbolizer.files.most_bytes);
+        // The file that a stack needs first is used whatever its size.
+        if self.bytes.saturating_add(bytes) > most && !self.files.is_empty() {
+            let why = format!("not opened: the files of the stack have more than {most} bytes");
+            return Err(Unknown::Failed(why.into()));
+        }
+        self.bytes += bytes;
+        self.files.push(Loaded::new(map, self.symbolizer.demangle));
+        self.by_map.insert(at, self.files.len() - 1);
+        Ok(self.files.len() - 1)
     }
 
     /// Forgets the modules of the last stack, if this one has others.
@@ -547,38 +596,5 @@ impl<'s> Worker<'s> {
                 None
             }
         }
-    }
-}
-
-/// The number of a file in [`Texts`]: the address of its mapping, which nothing else has as long as the file is open.
-fn number(map: &SymbolMap) -> usize {
-    std::ptr::from_ref(map) as usize
-}
-
-/// Fills an answer with a file's data for an address.
-fn fill(
-    resolver: &mut Resolver,
-    loaded: &Loaded,
-    address: StackAddr,
-    resolved: Option<(Resolved, u32)>,
-    everywhere: bool,
-    answer: &mut Answer,
-) {
-    let Some(image) = address.lookup_address() else {
-        answer.unknown = Some(Unknown::NoFunction);
-        return;
-    };
-    match resolver.fill(loaded.map.file(), image, resolved, answer) {
-        Ok(true) => {}
-        Ok(false) => {
-            // A module that is mapped everywhere contains only the addresses of its sections.
-            if everywhere && loaded.is_outside(image.0) {
-                answer.module = None;
-            }
-        }
-        Err(error) => *answer = answer.without(damage(loaded.map.path(), error)),
-    }
-    if answer.symbol.frames.is_empty() && answer.unknown.is_none() {
-        answer.unknown = Some(Unknown::NoFunction);
     }
 }

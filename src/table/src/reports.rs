@@ -329,6 +329,30 @@ mod tests {
         foldsym_reports::read(text.as_bytes(), symbolizer).unwrap()
     }
 
+    /// Threads come one after another, and their numbers go on from part to part.
+    #[test]
+    fn threads_of_a_report_are_rows() {
+        let symbolizer = Symbolizer::builder().build().unwrap();
+        let text = "a 7 2.0: 1 c:\n\t 1 f (/lib/a)\n\n".repeat(ROWS + 3);
+        let reader = foldsym_reports::Reader::new(&symbolizer);
+        let options = foldsym_reports::Options::default();
+        let mut opened = reader.open_while(text.as_bytes(), &options, &|| true).unwrap();
+        let to = tempfile::NamedTempFile::new().unwrap();
+        let mut file = ReportFile::new(to.reopen().unwrap()).unwrap();
+        file.add(&symbolizer, "r", &mut opened).unwrap();
+        file.finish().unwrap();
+        let batches =
+            parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder::try_new(to.reopen().unwrap());
+        let mut threads = Vec::new();
+        for batch in batches.unwrap().build().unwrap() {
+            let batch = batch.unwrap();
+            let column = batch.column_by_name("thread").unwrap();
+            let column = column.as_any().downcast_ref::<arrow_array::Int32Array>().unwrap();
+            threads.extend(column.values().iter().copied());
+        }
+        assert!(threads.iter().copied().eq(0..ROWS as i32 + 3), "{}", threads.len());
+    }
+
     /// The builders of `arrow` panic where an offset has more than 32 bits.
     #[test]
     fn texts_that_columns_do_not_hold_are_too_large() {

@@ -16,19 +16,19 @@ use tokio::sync::watch;
 const QUEUE: usize = 1 << 10;
 
 /// The modules that are fetched or wait for it, each with a channel that closes when it is done.
-type Running = Mutex<HashMap<Unfetched, watch::Receiver<()>>>;
+type Fetching = Mutex<HashMap<Unfetched, watch::Receiver<()>>>;
 
 /// The threads. They end when it is dropped.
 pub(crate) struct Fetcher {
     queue: mpsc::SyncSender<(Unfetched, watch::Sender<()>)>,
-    running: Arc<Running>,
+    running: Arc<Fetching>,
     /// Modules that one request may have fetched.
     most: usize,
     /// How long a request waits for them.
     wait: Duration,
 }
 
-fn lock(running: &Running) -> MutexGuard<'_, HashMap<Unfetched, watch::Receiver<()>>> {
+fn lock(running: &Fetching) -> MutexGuard<'_, HashMap<Unfetched, watch::Receiver<()>>> {
     running.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -41,7 +41,7 @@ impl Fetcher {
     ) -> io::Result<Self> {
         let (queue, receiver) = mpsc::sync_channel::<(Unfetched, watch::Sender<()>)>(QUEUE);
         let receiver = Arc::new(Mutex::new(receiver));
-        let running = Arc::<Running>::default();
+        let running = Arc::<Fetching>::default();
         for number in 0..threads.max(1) {
             let (symbolizer, receiver, running) = (symbolizer.clone(), receiver.clone(), running.clone());
             let work = move || {

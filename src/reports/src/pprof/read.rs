@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::profile;
 use super::wire::{self, Field, Fields};
-use crate::opened::Source;
+use crate::opened::ThreadSource;
 use crate::{Format, MAX_FRAMES as MAX_FRAMES_OF_STACK, Opened, Options, Report, ReportError, Thread};
 
 // What any input may cost. DEFLATE expands a byte to at most 1032, but profiles expand only by a factor of 4 to 10. So a byte of gzip
@@ -276,7 +276,7 @@ impl Profile {
         if cut > 0 {
             report.warnings.push(format!("{cut} stacks were cut after {MAX_FRAMES_OF_STACK} frames"));
         }
-        Opened::new(report, Samples { profile: self, next: 0, count: 0, copied: 0, left_out: 0 })
+        Opened::new(report, SampleReader { profile: self, next: 0, count: 0, copied: 0, left_out: 0 })
     }
 
     /// A sample as a thread.
@@ -302,7 +302,7 @@ impl Profile {
 }
 
 /// Reads the samples of a profile.
-struct Samples {
+struct SampleReader {
     profile: Profile,
     next: usize,
     /// What the samples so far count as, and the bytes of their names.
@@ -311,7 +311,7 @@ struct Samples {
     left_out: usize,
 }
 
-impl Source for Samples {
+impl ThreadSource for SampleReader {
     fn next(&mut self, report: &mut Report) -> Option<Thread> {
         // A report repeats the names of the values twice in each sample, and the names of its labels.
         let of_types = 2 * report.value_types.iter().map(String::len).sum::<usize>();

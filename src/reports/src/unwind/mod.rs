@@ -10,7 +10,7 @@ use std::future::Future;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{self, Waker};
 
 use foldsym_symbolize::{
@@ -35,7 +35,7 @@ mod sources;
 use program::{Caller, ThreadState};
 use registers::names;
 pub(crate) use sources::Programs;
-use sources::{FoundSource, Source};
+use sources::{FoundSource, Source, lock};
 
 /// Bytes of a stack that one part of a walk reads, from the stack pointer on: each frame takes some kilobytes until the part is done.
 pub(crate) const MAX_STACK: usize = 1 << 20;
@@ -62,11 +62,6 @@ const RED_ZONE: u64 = 128;
 type Sources = HashMap<usize, FoundSource>;
 /// Unwind rules, and the load bias of their module.
 type Biased = (Arc<Source>, u64);
-
-/// Locks a mutex even after a panic: no panic leaves its data half written.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// A range of the process's memory: its start, and its bytes.
 pub(crate) type Range<'m> = (u64, &'m [u8]);

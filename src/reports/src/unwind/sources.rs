@@ -1,12 +1,11 @@
 //! Finds the unwind rules of a module, and keeps them from report to report.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use foldsym_symbolize::{Symbolizer, Unknown};
 
-use super::lock;
 use super::program::{Caller, Program, ThreadState};
 use super::rows::Rows;
 
@@ -96,4 +95,9 @@ impl Programs {
         }
         entry.0.clone()
     }
+}
+
+/// Locks a mutex even after a panic: no panic leaves its data half written.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -13,7 +13,7 @@ use foldsym_symbolize::{
 use crate::args::{Answering, Callers, Marks, Style, Symbolize};
 use crate::io::failure::{Failure, complain, exit};
 use crate::io::output::Output;
-use report_bytes::read;
+use report_bytes::{read, read_report};
 
 mod collapsed;
 #[cfg(feature = "parquet")]
@@ -105,20 +105,6 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
         // If no report could be read, the code is the same as for a single one.
         all if all == args.inputs.len() => exit::BAD_INPUT,
         _ => exit::SOME_FAILED,
-    })
-}
-
-/// Opens the report of a path, and passes it on.
-fn read_report<T>(
-    path: &Path,
-    reader: &Reader<'_>,
-    options: &Options,
-    take: impl FnOnce(Opened<'_>) -> Result<T, String>,
-) -> Result<T, String> {
-    read(path, options.format, |bytes, format| {
-        let mut options = options.clone();
-        options.format = format;
-        take(reader.open_while(bytes, &options, &|| true).map_err(|error| error.to_string())?)
     })
 }
 

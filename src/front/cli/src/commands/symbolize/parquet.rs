@@ -9,7 +9,7 @@ use foldsym_reports::{Options, Reader};
 use foldsym_symbolize::Symbolizer;
 use foldsym_table::{ReportFile, TableError, symbolize_file};
 
-use super::read_report;
+use super::report_bytes::read_report;
 use crate::args::{Answering, Symbolize};
 use crate::io::failure::{Failure, complain, exit};
 

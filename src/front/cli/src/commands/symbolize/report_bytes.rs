@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use foldsym_reports::Format;
+use foldsym_reports::{Format, Opened, Options, Reader};
 
 /// The longest report from a pipe.
 const MAX_REPORT: u64 = 4 << 30;
@@ -38,6 +38,20 @@ pub(super) fn read<T>(
         return parse(&mapped, Some(Format::ElfCore));
     }
     parse(&whole(head.chain(file), found.len()).map_err(failed)?, format)
+}
+
+/// Opens the report of a path, and passes it on.
+pub(super) fn read_report<T>(
+    path: &Path,
+    reader: &Reader<'_>,
+    options: &Options,
+    take: impl FnOnce(Opened<'_>) -> Result<T, String>,
+) -> Result<T, String> {
+    read(path, options.format, |bytes, format| {
+        let mut options = options.clone();
+        options.format = format;
+        take(reader.open_while(bytes, &options, &|| true).map_err(|error| error.to_string())?)
+    })
 }
 
 /// All bytes of a stream: as many as its file has, or as a report from a pipe may have.
