@@ -104,6 +104,12 @@ fn lines_are_read_as_what_they_are() {
         lines[3].starts_with("    #3 ") && lines[4].starts_with("    #4 ") && !lines[4].contains('\r'),
         "{out}"
     );
+    // A report that has names loses no line of it, with and without modules.
+    for module in ["", " (/opt/gone+0x10)"] {
+        let named =
+            format!("    #0 0x4b1a2c in inl /src/a.c:3{module}\n    #1 0x4b1a2c in f /src/a.c:9{module}\n");
+        assert_eq!(filter(&named), named);
+    }
     // The first frame of a part of a stack keeps its number.
     assert!(filter(&format!("    #7 {INLINED}  (/opt/demo.elf+{INLINED})\n")).starts_with("    #7 "));
 }

@@ -68,6 +68,8 @@ struct Pending {
     form: LineForm,
     frame: Frame,
     place: ReportedAddress,
+    /// Lines of the functions that are inlined into this frame's, in a report that has names already. Its answer takes their place.
+    repeats: Vec<Pending>,
 }
 
 /// Most modules whose functions are kept by name before the list is cleared.
@@ -151,7 +153,8 @@ impl State<'_> {
             (None, Some(module)) => self.process.place(module, frame.id.as_deref(), frame.address),
         };
         self.pending_bytes += line.len();
-        self.pending.push(Pending { line: line.to_owned(), returns, form, frame, place });
+        let repeats = Vec::new();
+        self.pending.push(Pending { line: line.to_owned(), returns, form, frame, place, repeats });
     }
 
     /// The place in a function that a line names.
@@ -212,10 +215,17 @@ impl State<'_> {
                 last.clone_from(&first.frame.names);
             }
             let repeats = next.form == LineForm::Sanitizer
+                && next.frame.module.is_some()
+                && next.frame.module == first.frame.module
                 && next.place == first.place
                 && next.frame.given == first.frame.given
                 && next.frame.names != last;
             last.clone_from(&next.frame.names);
+            if repeats {
+                let (line, frame) = (std::mem::take(&mut next.line), std::mem::take(&mut next.frame));
+                let Pending { returns, form, place, .. } = *next;
+                first.repeats.push(Pending { line, returns, form, frame, place, repeats: Vec::new() });
+            }
             repeats
         });
         let kind = |index: usize, frame: &Frame| match (index, frame.kind) {
@@ -327,15 +337,21 @@ fn put(
     // A line without an answer is copied, so that the log loses nothing.
     if count == 0 || names.take_damage().is_some() {
         out.truncate(start);
-        match waiting.form {
-            LineForm::Sanitizer => {
-                // The number in the log no longer fits if an earlier frame became several lines.
-                let rest = waiting.line.get(prefix.len() + 1..).unwrap_or("");
-                let rest = rest.trim_start_matches(|digit: char| digit.is_ascii_digit());
-                out.extend_from_slice(format!("{prefix}#{number}{rest}{end}").as_bytes());
-                *number += 1;
-            }
-            _ => out.extend_from_slice(format!("{}{end}", waiting.line).as_bytes()),
+        std::iter::once(waiting).chain(&waiting.repeats).for_each(|one| copy(out, one, number));
+    }
+}
+
+/// Copies a line without an answer.
+fn copy(out: &mut Vec<u8>, waiting: &Pending, number: &mut u64) {
+    let (prefix, end) = (&waiting.frame.prefix, if waiting.returns { "\r\n" } else { "\n" });
+    match waiting.form {
+        LineForm::Sanitizer => {
+            // The number in the log no longer fits if an earlier frame became several lines.
+            let rest = waiting.line.get(prefix.len() + 1..).unwrap_or("");
+            let rest = rest.trim_start_matches(|digit: char| digit.is_ascii_digit());
+            out.extend_from_slice(format!("{prefix}#{number}{rest}{end}").as_bytes());
+            *number += 1;
         }
+        _ => out.extend_from_slice(format!("{}{end}", waiting.line).as_bytes()),
     }
 }

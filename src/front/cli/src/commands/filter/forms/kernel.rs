@@ -85,7 +85,9 @@ pub(super) fn kernel(line: &str) -> Option<Frame> {
         }
     };
     let before = &line[..start];
-    let is_counter = COUNTERS.iter().any(|word| before.contains(word));
+    // Other registers have longer names: `RPC:`.
+    let is_word = |at: usize| !before[..at].ends_with(|last: char| last.is_ascii_alphabetic());
+    let is_counter = COUNTERS.iter().any(|word| before.match_indices(word).any(|(at, _)| is_word(at)));
     // The line is about the function, as of `initcall f+0x0/0x10 returned 0`: no call returns to its first byte.
     let is_start = !is_counter && offset == 0;
     Some(Frame {

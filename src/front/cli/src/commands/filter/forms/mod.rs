@@ -61,6 +61,7 @@ const READERS: &[Reader] = &[
         examples: &[
             " #5 0x000055d0c1234567 (/opt/app+0x1165)",
             "#12 0x00007f0012345678 (/lib/x86_64-linux-gnu/libc.so.6+0x2724a)",
+            " #1 0x000055d0c1234567 main (/opt/app+0x1165)",
             " #0 0x00007f0012345678 llvm::sys::PrintStackTrace(llvm::raw_ostream&, int) Signals.inc:723:11",
         ],
     },
@@ -105,6 +106,7 @@ const READERS: &[Reader] = &[
             "[<c0101234>] (f+0x6/0x1e) from [<c0105678>] (g+0x8/0x10)",
             "Krnl PSW : 0704c00180000000 0000000000123456 (f+0x1e/0x40)",
             "TPC: <f+0x1e/0x40>",
+            "RPC: <f+0x1e/0x40>",
             "[    1.234] initcall do_thing+0x0/0xf returned 0 after 12 usecs",
         ],
     },
@@ -159,6 +161,8 @@ mod tests {
         assert_eq!((frame.id.as_deref(), frame.kind), (Some("ab"), Some(AddressKind::Adjusted)));
         let frame = parse(" #5 0x000055d0c1234567 (/opt/my app+0x1165)");
         assert_eq!((frame.module.as_deref(), frame.kind), (Some("/opt/my app"), Some(AddressKind::Return)));
+        let frame = parse(" #1 0x000055d0c1234567 f(int (*)(char)) (/opt/app+0x1165)");
+        assert_eq!((frame.module.as_deref(), frame.names.as_str()), (Some("/opt/app"), "f(int (*)(char))"));
         let frame = parse("#1  0x0000000000408c96 f(int, char) (/opt/app + 0x8c96)");
         assert_eq!((frame.module.as_deref(), frame.address), (Some("/opt/app"), 0x8c96));
         assert_eq!(frame.names, "f(int, char)");
@@ -169,6 +173,8 @@ mod tests {
             ("[<c01>] (f+0x6/0x1e) from [<c02>] (g+0x8/0x10)", "g", AddressKind::Return),
             ("Krnl PSW : 0704 1234 (f+0x1e/0x40)", "f", AddressKind::Exact),
             ("initcall do_thing+0x0/0xf returned 0", "do_thing", AddressKind::Exact),
+            ("TPC: <f+0x1e/0x40>", "f", AddressKind::Exact),
+            ("RPC: <f+0x1e/0x40>", "f", AddressKind::Return),
         ] {
             let frame = parse(line);
             assert_eq!((frame.symbol.unwrap().name.as_str(), frame.kind), (name, Some(kind)), "{line}");

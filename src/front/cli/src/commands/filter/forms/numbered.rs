@@ -47,16 +47,18 @@ pub(super) fn sanitizer(text: &str) -> Option<Frame> {
 }
 
 /// `#5 0x000055d0c1234567 (/opt/app+0x1165)`, of the stack dumps of clang and other tools of LLVM, and of programs that call
-/// `llvm::sys::PrintStackTrace`. With a symbolizer at hand they name functions in place of the module. All are return addresses.
+/// `llvm::sys::PrintStackTrace`. With a symbolizer at hand they name functions, with a place or the module. All are return addresses.
 pub(super) fn llvm(text: &str) -> Option<Frame> {
     let (number, rest) = numbered(text)?;
     let (given, rest) = rest.split_once(' ')?;
     if !is_padded(given) || rest.is_empty() {
         return None;
     }
-    let place = rest.ends_with(')').then(|| module_and_offset(rest).ok()).flatten();
-    let place = place.filter(|_| rest.starts_with('(') && rest.contains("+0x"));
-    let names = if place.is_none() { rest } else { "" };
+    // The name of a module may contain ` (`, that of a function too: the module begins at the last one before a path.
+    let at = rest.rfind(" (/").or_else(|| rest.rfind(" (")).map_or(0, |at| at + 1);
+    let is_place = rest[at..].starts_with('(') && rest[at..].contains("+0x");
+    let place = module_and_offset(&rest[at..]).ok().filter(|_| is_place);
+    let names = if place.is_none() { rest } else { rest[..at].trim_end() };
     // A debugger writes `in`, and systemd the module and a plus between spaces.
     if names.starts_with("in ") || names.contains(" + 0x") {
         return None;
