@@ -24,6 +24,8 @@ const MAX_IDENTIFIED: usize = 1 << 17;
 const MIN_KEPT: usize = 1 << 10;
 /// An index is made again after this time, and not before 20 times the time that it took.
 const FRESH_FOR: Duration = Duration::from_secs(60);
+/// The same of an index that lacks files, as the process had no descriptor left.
+const LACKS_FOR: Duration = Duration::from_secs(1);
 
 /// The bounds of an index; tests have smaller ones.
 #[derive(Clone, Copy, Debug)]
@@ -139,7 +141,8 @@ impl Folder {
 
     /// Whether files that are new may be missing.
     pub(super) fn is_old(&self) -> bool {
-        self.lacks() || self.made.elapsed() > FRESH_FOR.max(20 * self.took)
+        let fresh_for = if self.lacks() { LACKS_FOR } else { FRESH_FOR };
+        self.made.elapsed() > fresh_for.max(20 * self.took)
     }
 
     /// The number of files that may be programs.
@@ -234,9 +237,11 @@ impl Folder {
                 files.push(KeptFile::new(name.to_owned(), known.as_deref()));
             }
         }
-        self.folders.iter().zip(files).map(|(folder, files)| {
+        // A path that is not UTF-8 is listed each time.
+        let folders = self.folders.iter().zip(files).filter(|(folder, _)| folder.path.to_str().is_some());
+        folders.map(|(folder, files)| {
             // The files of a folder that must be listed again are known all the same.
-            let (modified, entries, folders) = folder.kept.clone().unwrap_or(((u64::MAX, 0), 0, Vec::new()));
+            let (modified, entries, folders) = folder.kept.clone().unwrap_or((kept::NEVER, 0, Vec::new()));
             KeptFolder { path: folder.path.clone(), modified, entries, folders, files }
         })
     }
@@ -408,10 +413,22 @@ mod tests {
         let changed = again(2);
         assert_eq!(names(&files, &changed.of_id(&demo)), ["c"]);
         assert_eq!(names(&files, &changed.of_id(&stripped)).len(), 2);
+        // Other files of the same names, sizes and times.
+        let other = root.path().join("other");
+        std::fs::create_dir_all(other.join("below")).unwrap();
+        for (from, to) in [("below/a", "c"), ("c", "below/a"), ("b", "b")] {
+            std::fs::copy(files.join(from), other.join(to)).unwrap();
+        }
+        for path in ["below/a", "b", "c", "below", ""] {
+            std::fs::File::open(other.join(path)).unwrap().set_modified(past).unwrap();
+        }
+        std::fs::rename(&files, root.path().join("first")).unwrap();
+        std::fs::rename(&other, &files).unwrap();
+        assert_eq!(names(&files, &again(9).of_id(&demo)), ["below/a"]);
         // A file of the cache that was cut short, or is something else, is of no harm.
         for bytes in [&b"foldsym search 1\n{\"path\":"[..], b"\0\0"] {
             std::fs::write(&cache, bytes).unwrap();
-            assert_eq!(names(&files, &again(9).of_id(&demo)), ["c"]);
+            assert_eq!(names(&files, &again(9).of_id(&demo)), ["below/a"]);
         }
     }
 }

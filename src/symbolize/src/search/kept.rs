@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::fs::{self, File, Metadata};
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use foldsym_store::ModuleId;
@@ -17,16 +18,33 @@ use serde::{Deserialize, Serialize};
 const FORM: &str = "foldsym search 1";
 /// Bytes that are read at most: those of two million files.
 const MAX_BYTES: u64 = 512 << 20;
+/// An index that was not written for so long is removed.
+const UNUSED: Duration = Duration::from_secs(30 * 24 * 3600);
 /// A folder that was changed so shortly before it was listed may change again without another time.
 const RACY: Duration = Duration::from_secs(2);
 
-/// A time of modification: seconds and nanoseconds.
-pub(super) type Stamp = (u64, u32);
+/// What changes with a folder or file: its times of modification and of change, and which one it is. Builds may set the first to
+/// anything, and a link may lead elsewhere.
+pub(super) type Stamp = [u64; 5];
 
-/// The time of modification of a folder or file, if the system has it.
+/// No folder or file has it.
+pub(super) const NEVER: Stamp = [u64::MAX; 5];
+
+/// The stamp of a folder or file, if the system has it.
 pub(super) fn stamp(found: &Metadata) -> Option<Stamp> {
     let since = found.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    Some((since.as_secs(), since.subsec_nanos()))
+    #[cfg(unix)]
+    let (changed, device, inode) = {
+        use std::os::unix::fs::MetadataExt;
+        (
+            (found.ctime() as u64).wrapping_mul(1_000_000_000).wrapping_add(found.ctime_nsec() as u64),
+            found.dev(),
+            found.ino(),
+        )
+    };
+    #[cfg(not(unix))]
+    let (changed, device, inode) = (0, 0, 0);
+    Some([since.as_secs(), since.subsec_nanos().into(), changed, device, inode])
 }
 
 /// The stamp of a folder that is listed now; `None` if it changed just before.
@@ -102,7 +120,8 @@ impl KeptIndex {
     }
 }
 
-/// Writes the index of a folder. A reader finds the old one or the new one whole.
+/// Writes the index of a folder. A reader finds the old one or the new one whole. Files that nobody wrote for a month are removed: their
+/// folders may be gone.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -111,7 +130,11 @@ pub(super) fn write(file: &Path, folders: impl Iterator<Item = KeptFolder>) -> s
     if let Some(folder) = file.parent().filter(|folder| !folder.is_dir()) {
         fs::create_dir(folder)?;
     }
-    let next = file.with_extension(std::process::id().to_string());
+    // Several of one process may write at once, and processes of several machines.
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let next = file.with_extension(format!("{}-{count}-{now}", std::process::id()));
     let written = (|| {
         let mut out = BufWriter::new(File::create(&next)?);
         writeln!(out, "{FORM}")?;
@@ -124,6 +147,13 @@ pub(super) fn write(file: &Path, folders: impl Iterator<Item = KeptFolder>) -> s
     })();
     if written.is_err() {
         let _ = fs::remove_file(&next);
+    }
+    let others = file.parent().and_then(|folder| fs::read_dir(folder).ok());
+    for other in others.into_iter().flatten().flatten() {
+        let modified = other.metadata().ok().and_then(|found| found.modified().ok());
+        if modified.is_some_and(|when| when.elapsed().is_ok_and(|age| age > UNUSED)) {
+            let _ = fs::remove_file(other.path());
+        }
     }
     written
 }
