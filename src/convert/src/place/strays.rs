@@ -4,9 +4,10 @@
 //! without the range. The code is the symbol's, and the calls are those of the function that the inlined subroutine is in.
 
 use crate::model::{AddressRange, DieOffset, FuncId, ImageAddr, Member, Reason, Stray, UnitId};
-use crate::place::claim::{Claim, Claims, rows_from};
+use crate::place::claim::{Claim, Claims, order, rows_from};
+use crate::place::limits::MAX_MEMBERS;
 use crate::place::placing::Placing;
-use crate::util::hash::HashMap;
+use crate::util::hash::{HashMap, HashSet};
 use crate::util::paint::{PaintRange, Painter, Segment};
 
 /// Inlined code of one symbol.
@@ -24,20 +25,25 @@ pub(crate) fn claims(placing: &Placing<'_, '_>, claims: &mut Claims) -> Vec<Stra
         return Vec::new();
     }
     // Functions with the same stray code were folded.
-    let same: Vec<&[PlacedStray]> = strays.chunk_by(|a, b| a.range() == b.range()).collect();
+    let same: Vec<Vec<&PlacedStray>> = strays.chunk_by(|a, b| a.range() == b.range()).map(distinct).collect();
     let inlined = paint(same.iter().map(|same| same[0].range()));
+    // A range that many symbols divide has its members in each part.
+    let mut members_left = MAX_MEMBERS;
     let symbols = paint(claims.symbols.iter().map(Claim::range));
     let mut found = Vec::new();
     let ends = inlined.iter().skip(1).map(|segment| ImageAddr(segment.start));
     for (segment, end) in inlined.iter().zip(ends).filter(|(segment, _)| segment.node > 0) {
-        let of = same[segment.node as usize - 1];
+        let of = &same[segment.node as usize - 1];
         let mut at = ImageAddr(segment.start);
         while at < end {
             let after = symbols.partition_point(|symbol| symbol.start <= at.0);
             let stop = symbols.get(after).map_or(end, |symbol| ImageAddr(symbol.start).min(end));
             let node = after.checked_sub(1).map_or(0, |here| symbols[here].node as usize);
             let symbol = node.checked_sub(1).map(|index| &claims.symbols[index]);
-            found.extend(of_symbol(placing, claims, symbol, of, AddressRange::new(at, stop)));
+            if let Some(left) = members_left.checked_sub(of.len()) {
+                members_left = left;
+                found.extend(of_symbol(placing, claims, symbol, of, AddressRange::new(at, stop)));
+            }
             at = stop;
         }
     }
@@ -45,7 +51,17 @@ pub(crate) fn claims(placing: &Placing<'_, '_>, claims: &mut Claims) -> Vec<Stra
     for (function, reason) in doubts {
         claims.functions[function.index()].reason.get_or_insert(reason);
     }
-    found.into_iter().map(|(claim, _)| claim).collect()
+    let mut found: Vec<StrayClaim> = found.into_iter().map(|(claim, _)| claim).collect();
+    for stray in &mut found {
+        order(&placing.names, &mut stray.claim.members, &mut claims.functions);
+    }
+    found
+}
+
+/// The first stray of each function.
+fn distinct(strays: &[PlacedStray]) -> Vec<&PlacedStray> {
+    let mut seen = HashSet::default();
+    strays.iter().filter(|stray| seen.insert(stray.function)).collect()
 }
 
 /// A stray with the number of its function.
@@ -95,7 +111,7 @@ fn of_symbol(
     placing: &Placing<'_, '_>,
     claims: &Claims,
     symbol: Option<&Claim>,
-    strays: &[PlacedStray],
+    strays: &[&PlacedStray],
     AddressRange { start, end }: AddressRange,
 ) -> Option<(StrayClaim, Option<(FuncId, Reason)>)> {
     let named = match symbol.map(|claim| &claim.members[..]) {
@@ -104,18 +120,13 @@ fn of_symbol(
         Some(_) => return None,
     };
     let name = named.map(|function| function.primary.unwrap_or_else(|| placing.names.of_function(function)));
-    let mut members: Vec<Member> = Vec::new();
-    for PlacedStray { start: from, unit, function, stray, .. } in strays {
-        if members.iter().any(|member| member.function == *function) {
-            continue;
-        }
-        members.push(Member {
-            function: *function,
-            how: claims.functions[function.index()].how,
-            rows: Some(rows_from(*unit, stray.rows, (start - *from) as u32)),
-            symbol: name,
-        });
-    }
+    let member = |stray: &&PlacedStray| Member {
+        function: stray.function,
+        how: claims.functions[stray.function.index()].how,
+        rows: Some(rows_from(stray.unit, stray.stray.rows, (start - stray.start) as u32)),
+        symbol: name,
+    };
+    let members: Vec<Member> = strays.iter().map(member).collect();
     let origin = symbol.map_or(start, |claim| claim.start);
     let doubt = named.and_then(|function| function.reason).zip(members.first());
     let doubt = doubt.map(|(reason, member)| (member.function, reason));
