@@ -169,8 +169,9 @@ fn read<'f, E: Endianity>(
             entries.skip(&entry)?;
         }
         (Role::Variable, _) => {
-            let found = variable(&walk.fixed, &mut walk.ids, entries, entry)?;
+            let (found, table) = variable(&walk.fixed, &mut walk.ids, entries, entry)?;
             walk.out.records.variables.extend(found);
+            noted.defined.extend(table);
         }
         (Role::TableDefinition, _) => {
             noted.defined.extend(vtable_definition(&walk.fixed, &mut walk.ids, entries, entry)?);

@@ -73,7 +73,10 @@ fn class_role(abbreviation: &Abbreviation) -> Option<Role> {
 /// As [`role`], also of variables.
 fn role_with_data(abbreviation: &Abbreviation) -> Option<Role> {
     let is_variable = abbreviation.tag == gimli::DW_TAG_variable && abbreviation.has(gimli::DW_AT_location);
-    role(abbreviation).or(is_variable.then_some(Role::Variable))
+    // The definition of a static data member has the attributes of that of a vtable: its name decides.
+    role(abbreviation)
+        .filter(|role| !(is_variable && matches!(role, Role::TableDefinition)))
+        .or(is_variable.then_some(Role::Variable))
 }
 
 fn defines(abbreviation: &Abbreviation) -> bool {

@@ -5,22 +5,32 @@ use gimli::{AttributeValue, Expression};
 use crate::model::{ImageAddr, UnitVariable};
 use crate::read::sections::bytes::Endianity;
 use crate::read::sections::entries::Entry;
+use crate::read::unit::class_places::VtableDefinition;
 use crate::read::unit::numbering::Numbering;
 use crate::read::unit::origins::SubprogramIdentity;
 use crate::read::unit::roles::Role;
 use crate::read::unit::walked_unit::{UnitEntries, WalkedUnit};
+use crate::toolchain::itanium_abi::is_vtable;
 
-/// Reads a variable; `None` if it has no name, no fixed address, or one that the linker erased.
+/// Reads a variable; `None` if it has no name, no fixed address, or one that the linker erased. It may also be the definition of a vtable.
 pub(crate) fn variable<'f, E: Endianity>(
     unit: &WalkedUnit<'_, 'f, E>,
     ids: &mut Numbering<'_, 'f, E>,
     entries: &mut UnitEntries<'_, 'f, E>,
     mut entry: Entry<Role>,
-) -> gimli::Result<Option<UnitVariable>> {
+) -> gimli::Result<(Option<UnitVariable>, Option<VtableDefinition>)> {
     let place = ids.origins.place(entry.offset);
     let (mut identity, mut address) = (SubprogramIdentity::default(), None);
+    let (mut declaration, mut is_table) = (None, false);
     let encoding = unit.unit.encoding();
     while let Some(attribute) = entries.attribute(&mut entry)? {
+        match (attribute.name, attribute.value) {
+            (gimli::DW_AT_specification, AttributeValue::UnitRef(target)) => declaration = Some(target),
+            (gimli::DW_AT_linkage_name, value) => {
+                is_table = ids.origins.name(place, value).is_some_and(|name| is_vtable(name.slice()));
+            }
+            _ => {}
+        }
         match (attribute.name, attribute.value) {
             // Before DWARF 4 an expression has the form of a block (DWARF 3 7.5.4).
             (
@@ -44,11 +54,14 @@ pub(crate) fn variable<'f, E: Endianity>(
     }
     // Tombstones are 0, 1, and the last two addresses.
     let last = u64::MAX >> (64 - 8 * u32::from(encoding.address_size.clamp(1, 8)));
-    let Some(address) = address.filter(|&address| address > 1 && address < last - 1) else { return Ok(None) };
+    let Some(address) = address.filter(|&address| address > 1 && address < last - 1) else {
+        return Ok((None, None));
+    };
+    let table = declaration.filter(|_| is_table).map(|declaration| VtableDefinition { address, declaration });
     // clang describes string literals by variables without a name.
     if identity.name.is_none() && identity.linkage_name.is_none() && identity.next.is_none() {
-        return Ok(None);
+        return Ok((None, table));
     }
     let (origin, _) = ids.origins.finish(place, identity, &mut ids.diagnostics);
-    Ok(Some(UnitVariable { address: ImageAddr(address), origin }))
+    Ok((Some(UnitVariable { address: ImageAddr(address), origin }), table))
 }
