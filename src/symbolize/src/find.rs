@@ -9,7 +9,7 @@ use foldsym_store::LocalStore;
 use foldsym_store::{ModuleId, Store, StoreError, SymbolMap};
 
 use crate::cache::Cache;
-use crate::fits::is_of;
+use crate::fits::{has_debug_info, is_of};
 use crate::in_memory::in_memory;
 #[cfg(feature = "convert")]
 use crate::program::{Conversion, of_cache, of_module};
@@ -104,7 +104,7 @@ impl Seen {
 
     /// Keeps a file with symbols alone for later; returns any other.
     fn whole(&mut self, map: SymbolMap) -> Option<SymbolMap> {
-        if !map.file().records().files().is_empty() {
+        if has_debug_info(&map) {
             return Some(map);
         }
         self.lacking.get_or_insert(map);

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use foldsym_lookup::DebugInfo;
 use foldsym_store::{ModuleId, SymbolMap};
 
 /// Whether a file is of an identity; without one, any is.
@@ -12,6 +13,11 @@ pub(crate) fn is_of(map: &SymbolMap, id: Option<&ModuleId>) -> bool {
         Some(ModuleId::Debug(id)) => map.debug_id().as_ref() == Some(id),
         Some(_) => false,
     }
+}
+
+/// Whether a file has more than symbols. What another program wrote has no level, but no paths either.
+pub(crate) fn has_debug_info(map: &SymbolMap) -> bool {
+    map.file().debug_info() != DebugInfo::None && !map.file().records().files().is_empty()
 }
 
 /// True if the name ends in `.fsym`; the contents are checked when the file is opened.

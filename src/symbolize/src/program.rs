@@ -18,7 +18,7 @@ use foldsym_store::{
 use tempfile::TempDir;
 
 use crate::cache::Cache;
-use crate::fits::is_of;
+use crate::fits::{has_debug_info, is_of};
 use crate::into_store::entry_of;
 use crate::unknown::{Unknown, is_passing, is_passing_error, of_error};
 
@@ -317,7 +317,7 @@ fn kept(cache: &LocalStore, id: &BuildId, is_derived: bool, cause: &str) -> Opti
         return None;
     }
     let is_whole = conversion["whole"] != false;
-    if !is_derived && is_whole && !map.file().records().files().is_empty() {
+    if !is_derived && is_whole && has_debug_info(&map) {
         return Some(map);
     }
     let asked = conversion["asked"].as_u64().unwrap_or(0);
