@@ -62,20 +62,22 @@ impl NameCause {
     /// `known` is the answer of `lookup`, which has all names of the address.
     fn of(ours: &str, theirs: &str, known: &Answer) -> NameCause {
         let is_clone = ours.strip_prefix(theirs).is_some_and(|ending| ending.starts_with('.'));
-        let has = |aliases: &[String]| aliases.iter().any(|alias| alias == theirs);
-        let shown = known.frames.last().is_some_and(|frame| frame.name == theirs);
-        let mut members = known.candidates.iter();
+        let has = |name: &str, aliases: &[String]| aliases.iter().any(|alias| alias == name);
+        let shown = |name: &str| known.frames.last().is_some_and(|frame| frame.name == name);
+        let of_member = |name: &str| {
+            known.candidates.iter().any(|member| {
+                has(name, &member.aliases) || member.frames.last().is_some_and(|frame| frame.name == name)
+            })
+        };
+        let of_function = |name: &str| shown(name) || has(name, &known.aliases);
         match () {
             () if ours == theirs => NameCause::Equal,
+            // The stand-in may show another name than `lookup`, but no other function.
+            () if !is_clone && !of_function(ours) && !of_member(ours) => NameCause::None,
             () if theirs.is_empty() => NameCause::Nameless,
             () if is_clone => NameCause::Clone,
-            () if shown || has(&known.aliases) => NameCause::OtherName,
-            () if members.any(|member| {
-                has(&member.aliases) || member.frames.last().is_some_and(|frame| frame.name == theirs)
-            }) =>
-            {
-                NameCause::OtherMember
-            }
+            () if of_function(theirs) => NameCause::OtherName,
+            () if of_member(theirs) => NameCause::OtherMember,
             () => NameCause::None,
         }
     }
@@ -201,6 +203,8 @@ mod tests {
             ("__GI_abort", "abort", NameCause::OtherName),
             ("abort", "exit", NameCause::OtherMember),
             ("abort", "raise", NameCause::None),
+            ("", "abort", NameCause::None),
+            ("raise", "abort", NameCause::None),
         ] {
             assert_eq!(NameCause::of(ours, theirs, &known), cause, "{ours} {theirs}");
         }
