@@ -105,11 +105,13 @@ impl OpenFiles {
         }
         // This lock is held only to find the slot. A search may convert a program, and holds only a lock of its slot.
         let slot = lock(&self.slots).get_or_insert_ref(key, Arc::<Slot>::default).clone();
+        let before = self.files_opened.load(Ordering::Relaxed);
         let found = match reach {
             Reach::Local if self.may_fetch(key) => self.look_here(&slot, key),
             _ => self.look(&slot, key),
         };
-        if found.opened.is_ok() {
+        // Only a file that is new changes what is open. If another thread opened it, that one does the same.
+        if found.opened.is_ok() && self.files_opened.load(Ordering::Relaxed) != before {
             self.share(key, &slot, &found);
         }
         found
