@@ -98,6 +98,13 @@ fn code() -> BTreeMap<String, Vec<u64>> {
             ("MACH_O", &[bit(flags::MACH_O.into())]),
             ("READABLE_NAMES", &[bit(flags::READABLE_NAMES.into())]),
             ("EMPTY_NAME", &[bit(flags::EMPTY_NAME.into())]),
+            (
+                "DEBUG_INFO",
+                &[
+                    flags::DEBUG_INFO_SHIFT.into(),
+                    bits((flags::DEBUG_INFO >> flags::DEBUG_INFO_SHIFT).into()),
+                ],
+            ),
         ],
     );
     put("directory.", &[("entry_len", &[header::ENTRY_LEN as u64])]);
