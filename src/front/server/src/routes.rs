@@ -295,6 +295,7 @@ async fn answer(
     let Limits { body: one, answer: limit, .. } = shared.limits;
     let received = Arc::new(files::receive(body, one, &shared.memory).await?);
     let kept = shared.kept;
+    let (whole, patience) = (shared.memory.bytes(), shared.memory.wait());
     let mut rounds = 0;
     let (out, counts, held) = loop {
         let (buffers, received) = (shared.buffers.clone(), received.clone());
@@ -308,9 +309,21 @@ async fn answer(
             // Answers are longer than their requests.
             let out = buffers.take(bytes.min(1 << 20));
             let memory = work.bytes() as u64;
-            let (is_out, room) = (false, 0);
-            let mut writing =
-                Writing { out, counts, limit, memory, held, is_out, room, requests, is_wanted: &is_wanted };
+            let (is_out, room, is_wanted) = (false, 0, &is_wanted);
+            let most = whole.saturating_sub(received.held.bytes()).saturating_sub(work.bytes());
+            let mut writing = Writing {
+                out,
+                counts,
+                limit,
+                memory,
+                held,
+                most,
+                patience,
+                is_out,
+                room,
+                requests,
+                is_wanted,
+            };
             let written = write(&received.bytes, answering, &mut writing);
             writing.counts.sent = writing.out.len() as u64;
             answering.worker.rest(kept);
