@@ -174,6 +174,9 @@ impl Writing<'_> {
             Ok(opened) => opened,
             // The request has ended (the client is gone, or the time is over), so nobody reads this refusal.
             Err(ReportError::Stopped) => return Err(self.refusal()),
+            Err(error @ ReportError::Memory { .. }) => {
+                return Err(Refusal::too_large(format!("{error}: raise --memory")));
+            }
             Err(error) => return Err(Refusal::bad(error.to_string())),
         };
         self.out.push(b'{');

@@ -16,15 +16,22 @@ const LOOK: Duration = Duration::from_millis(100);
 /// is the list of a report's modules and samples, and one stack.
 const WORK_A_BYTE: usize = 24;
 const LEAST_WORK: usize = 4 << 20;
-/// The same for a profile, which is compressed, and for a minidump or core, whose stacks are walked.
+/// The same for a profile, and for a minidump or core, whose stacks are walked.
 const HEAVY_WORK: usize = 128 << 20;
+/// A profile that is not compressed takes more for each byte.
+const PROFILE_A_BYTE: usize = 32;
+/// How such a profile begins: with its types of values, or with its time.
+const PROFILE: [u8; 2] = [0x0a, 0x48];
 
 /// Bytes of memory that the work on a body may take.
 fn work_on(body: &[u8]) -> usize {
     let is_heavy =
         [&b"\x1f\x8b"[..], b"MDMP", b"PMDM", b"\x7fELF"].iter().any(|magic| body.starts_with(magic));
-    let least = if is_heavy { HEAVY_WORK } else { LEAST_WORK };
-    body.len().saturating_mul(WORK_A_BYTE).saturating_add(least)
+    // Text may begin so too, and has more than it takes then.
+    let is_profile = body.first().is_some_and(|first| PROFILE.contains(first));
+    let least = if is_heavy || is_profile { HEAVY_WORK } else { LEAST_WORK };
+    let a_byte = if is_profile { PROFILE_A_BYTE } else { WORK_A_BYTE };
+    body.len().saturating_mul(a_byte).saturating_add(least)
 }
 
 /// How the memory of a server is shared out.
