@@ -296,7 +296,7 @@ async fn answer(
     let received = Arc::new(files::receive(body, one, &shared.memory).await?);
     let kept = shared.kept;
     let (whole, patience) = (shared.memory.bytes(), shared.memory.wait());
-    let mut rounds = 0;
+    let (mut rounds, mut asking) = (0, None);
     let (out, counts, held) = loop {
         let (buffers, received) = (shared.buffers.clone(), received.clone());
         let work = shared.memory.work(&received.held, &received.bytes).await.ok_or_else(Refusal::busy)?;
@@ -334,8 +334,10 @@ async fn answer(
         let panicked =
             || Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the server failed at this request");
         let (written, unfetched) = answered.await.ok_or_else(panicked)?;
+        // The time begins when there is something to fetch.
+        let asking = asking.get_or_insert_with(|| shared.fetcher.asking());
         // With files that are fetched, a walk of a stack goes on and needs others.
-        if unfetched.is_empty() || rounds == ROUNDS || !shared.fetcher.fetch(unfetched).await {
+        if unfetched.is_empty() || rounds == ROUNDS || !shared.fetcher.fetch(unfetched, asking).await {
             break written?;
         }
         rounds += 1;
