@@ -221,7 +221,7 @@ pub fn serve(mut config: Config, ready: impl FnOnce(Bound)) -> Result<(), ServeE
         limits: config.limits,
         metrics: config.metrics.then(metrics::Metrics::new),
         memory,
-        kept: shares.thread / 2,
+        kept: shares.thread,
         buffers: Arc::default(),
         running: std::sync::atomic::AtomicUsize::new(0),
     };
