@@ -271,6 +271,14 @@ pub enum ReportError {
         /// The fault, with its place.
         problem: String,
     },
+    /// Reading takes more memory than [`Options::memory`].
+    #[error("{}: reading it takes more than {most} bytes of memory", .format.text())]
+    Memory {
+        /// The report's format.
+        format: Format,
+        /// The bytes that the caller allows.
+        most: u64,
+    },
     /// The caller cancelled the reading.
     #[error("cancelled")]
     Stopped,
@@ -287,7 +295,8 @@ pub struct Options {
     /// Keeps the registers of frames, for formats whose stacks this crate walks.
     pub registers: bool,
     /// Bytes of memory that reading may take. Without it a report may take 40 times its bytes and 200 MB. Profiles and the walks of stacks heed
-    /// it; the memory of other formats follows from their bytes, and is at most 24 times as many.
+    /// it: a profile that takes more is a [`ReportError::Memory`]. The memory of other formats follows from their bytes, and is at most 24
+    /// times as many.
     pub memory: Option<u64>,
     /// The kind of callers' addresses, for a format that does not say it and whose producers differ (profiles, the text of `perf script`).
     pub callers: Option<AddressKind>,

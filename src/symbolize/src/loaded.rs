@@ -26,6 +26,12 @@ impl Loaded {
         Self { map, sections, names: NamesOfFile::new(demangle), objects: Objects::default() }
     }
 
+    /// The bytes that would be free without it. A file that the engine keeps open is counted there.
+    pub(crate) fn kept_bytes(&self) -> u64 {
+        let is_alone = Arc::strong_count(&self.map) == 1;
+        self.names.size() as u64 + if is_alone { self.map.bytes().len() as u64 } else { 0 }
+    }
+
     /// True if an address is in no section of the program; false for every address if the file lists no sections.
     pub(crate) fn is_outside(&self, image: u64) -> bool {
         let before = &self.sections[..self.sections.partition_point(|&(start, _)| start <= image)];

@@ -86,6 +86,11 @@ impl Texts {
         }
     }
 
+    /// The bytes that are kept.
+    pub(crate) fn size(&self) -> usize {
+        self.bytes.len() + self.known.len() * ENTRY
+    }
+
     /// Drops all answers.
     pub(crate) fn clear(&mut self) {
         // The values are replaced, since `clear` would keep their memory.
@@ -99,7 +104,7 @@ impl Texts {
         if need > self.limit / 2 {
             return false;
         }
-        let is_full = |texts: &Self| texts.bytes.len() + texts.known.len() * ENTRY + need > texts.limit;
+        let is_full = |texts: &Self| texts.size() + need > texts.limit;
         if is_full(self) {
             self.limit = match self.found >= self.kept {
                 true => self.limit.saturating_mul(2).min(self.most),
@@ -127,16 +132,12 @@ mod tests {
         texts.insert(1, address, text, SURE);
     }
 
-    fn size(texts: &Texts) -> usize {
-        texts.bytes.len() + texts.known.len() * ENTRY
-    }
-
     #[test]
     fn answers_that_nobody_asks_for_again_stay_few() {
         let mut texts = Texts::new(MOST);
         for address in 0..20_000 {
             add(&mut texts, address, &[address as u8; 1000]);
-            assert!(size(&texts) <= LEAST);
+            assert!(texts.size() <= LEAST);
         }
         // The last ones are there, and not under another address or file.
         assert_eq!(texts.text(1, 19_999), Some(&[19_999_u64 as u8; 1000][..]));
@@ -152,7 +153,7 @@ mod tests {
             assert_eq!(texts.sure(1, address), Some(SURE), "{address}");
         }
         assert!((0..4000).all(|address| texts.text(1, address) == Some(&[address as u8; 1000][..])));
-        assert!(size(&texts) > 4 * LEAST && size(&texts) <= MOST);
+        assert!(texts.size() > 4 * LEAST && texts.size() <= MOST);
         // After a time without repetition there are few, and then more again.
         for address in 10_000..40_000 {
             add(&mut texts, address, &[0; 1000]);

@@ -32,8 +32,8 @@ pub struct Worker<'s> {
     pub(crate) files: Vec<Loaded>,
     /// How many files were forgotten: the number of a file is this plus its index, and no other file ever has it.
     pub(crate) forgotten: usize,
-    /// The bytes of these files.
-    bytes: u64,
+    /// The bytes of those added since [`Worker::make_room`], and how many there were before.
+    added: (u64, usize),
     /// Indices of `files`, by the address of the mapping. The entry keeps the mapping, so that the address is not used again.
     by_map: FxHashMap<usize, usize>,
     /// The modules of the last stack ([`Modules::serial`]).
@@ -72,7 +72,7 @@ impl<'s> Worker<'s> {
             symbolizer,
             files: Vec::new(),
             forgotten: 0,
-            bytes: 0,
+            added: (0, 0),
             by_map: FxHashMap::default(),
             modules: None,
             states: Vec::new(),
@@ -282,14 +282,14 @@ impl<'s> Worker<'s> {
         result
     }
 
-    /// Forgets all files if there are too many. Indices of files become invalid.
+    /// Forgets all files if there are too many: half of the bytes may stay, for two stacks in turn. Indices of files become invalid.
     pub(crate) fn make_room(&mut self) {
-        // One of two stacks in turn must not close the files of the other, so half of the bytes may stay.
         self.rest(self.symbolizer.files.most_bytes / 2);
+        self.added = (0, self.files.len());
     }
 
-    /// Forgets all files if they are too many, or they and the names of theirs that are kept have more than `most_bytes`, and gives back the memory of a large stack. [`Worker::answer`] does
-    /// so before each stack; a thread that waits for its next stack calls this, so that it does not hold them meanwhile.
+    /// Forgets all files if they are too many, or if their names and texts, and those that nobody else has open, have more than `most_bytes`.
+    /// Gives back the memory of a large stack. [`Worker::answer`] does so before each; a thread that waits for its next stack calls this.
     pub fn rest(&mut self, most_bytes: u64) {
         shrink(&mut self.placed);
         shrink(&mut self.unknown);
@@ -299,12 +299,12 @@ impl<'s> Worker<'s> {
         if self.states.capacity() > KEPT_ROOM {
             (self.states, self.failed, self.modules) = (Vec::new(), Vec::new(), None);
         }
-        let names = || self.files.iter().map(|file| file.names.size() as u64).sum::<u64>();
+        let kept = || self.texts.size() as u64 + self.files.iter().map(Loaded::kept_bytes).sum::<u64>();
         let is_bounded = most_bytes < u64::MAX / 2;
-        if self.files.len() > MAX_FILES || is_bounded && self.bytes.saturating_add(names()) > most_bytes {
+        if self.files.len() > MAX_FILES || is_bounded && kept() > most_bytes {
             self.forgotten += self.files.len();
             self.files = Vec::new();
-            self.bytes = 0;
+            self.added = (0, 0);
             self.by_map.clear();
             self.texts.clear();
             self.ranker.clear();
@@ -319,12 +319,12 @@ impl<'s> Worker<'s> {
             return Ok(*known);
         }
         let (bytes, most) = (map.bytes().len() as u64, self.symbolizer.files.most_bytes);
-        // The file that a stack needs first is used whatever its size.
-        if self.bytes.saturating_add(bytes) > most && !self.files.is_empty() {
-            let why = format!("not opened: the files of the stack have more than {most} bytes");
-            return Err(Unknown::Failed(why.into()));
+        // The file that a stack needs first is used whatever its size, and files of earlier stacks do not count.
+        if self.added.0.saturating_add(bytes) > most && self.files.len() > self.added.1 {
+            let why = "not opened: the files of the stack have more than";
+            return Err(Unknown::Failed(format!("{why} {most} bytes").into()));
         }
-        self.bytes += bytes;
+        self.added.0 += bytes;
         self.files.push(Loaded::new(map, self.symbolizer.demangle));
         self.by_map.insert(at, self.files.len() - 1);
         Ok(self.files.len() - 1)

@@ -144,3 +144,25 @@ fn open_files_have_a_bound_in_bytes() {
     }
     assert!(engine.opened().files >= before + 5, "{}", engine.opened().files);
 }
+
+/// Files that a worker kept from earlier stacks do not take the room of the next stack.
+#[test]
+fn a_stack_has_the_whole_bound_after_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = LocalStore::create(&folder.path().join("symbols")).unwrap();
+    let mut files = [demo(), other(folder.path())].map(|file| (file.metadata().unwrap().len(), file));
+    files.sort();
+    let modules = files.each_ref().map(|(_, file)| {
+        Module::new("m").with_id(store.add(file, &EntryInfo::default()).unwrap().id().clone())
+    });
+    // The smaller file is kept, and both are more than the bound.
+    let most = files[1].0.max(2 * files[0].0);
+    let engine = Symbolizer::builder().store(Store::Local(store)).open_bytes(most).build().unwrap();
+    let place = ReportedAddress::Offset { module: 0, offset: 0x12b0 };
+    let (mut worker, mut found) = (engine.worker(), Vec::new());
+    for module in modules {
+        let frame = StackFrame { place, kind: AddressKind::Exact };
+        worker.symbolize(&Stack::new(&Modules::new(vec![module]), vec![frame]), &mut found);
+        assert!(!matches!(found[0].unknown, Some(Unknown::Failed(_))), "{:?}", found[0].unknown);
+    }
+}

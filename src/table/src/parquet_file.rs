@@ -24,6 +24,11 @@ pub(crate) const ROWS: usize = 16 << 10;
 /// Bytes of encoded rows that wait for the end of their row group. A row group of 64 MB is large enough for any reader.
 const ROW_GROUP: usize = 64 << 20;
 
+/// Values that a column of a row group may have beyond one a row, for each byte of the file and for any file: the library decodes a whole
+/// row at once. Stacks that repeat take a fraction of a byte a frame.
+const VALUES_A_BYTE: u64 = 64;
+const FREE_VALUES: u64 = 8 << 20;
+
 /// Counts of what was done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -45,8 +50,10 @@ pub fn symbolize_file(
     let options = TableOptions { threads: 0, ..TableOptions::default() };
     let file =
         File::open(input).map_err(|error| TableError::Io { path: input.display().to_string(), error })?;
+    // A file that cannot be measured has the least.
+    let bytes = file.metadata().map_or(0, |metadata| metadata.len());
     let reader = read(|| ParquetRecordBatchReaderBuilder::try_new(file))?.with_batch_size(ROWS);
-    check_rows(reader.metadata())?;
+    check_rows(reader.metadata(), bytes)?;
     let schema = schema_of(reader.schema(), options);
     let mut writer = Writer::new(output, schema)?;
     let mut done = Done::default();
@@ -77,10 +84,20 @@ fn read<T, E: Into<TableError>>(read: impl FnOnce() -> Result<T, E>) -> Result<T
 }
 
 /// Refuses a file whose rows have more values than stacks have: the library makes a row of 30 million frames out of a thousand bytes.
-fn check_rows(metadata: &ParquetMetaData) -> Result<(), TableError> {
+fn check_rows(metadata: &ParquetMetaData, bytes: u64) -> Result<(), TableError> {
     for (index, group) in metadata.row_groups().iter().enumerate() {
         let rows = group.num_rows().max(1);
         for column in group.columns() {
+            // The values may all be in one row. An empty row counts as one value.
+            let most = bytes.saturating_mul(VALUES_A_BYTE).saturating_add(FREE_VALUES);
+            let beyond = column.num_values().saturating_sub(group.num_rows());
+            if u64::try_from(beyond).is_ok_and(|beyond| beyond > most) {
+                let (values, column) = (column.num_values(), column.column_path().string());
+                let what = format!(
+                    "row group {index} has {values} values: more than a file of {bytes} bytes may have, {most}"
+                );
+                return Err(TableError::Column { column, what });
+            }
             // If each row has as many values as it may have, so many there are.
             if column.num_values() / rows > MAX_FRAMES as i64 {
                 let (values, column) = (column.num_values(), column.column_path().string());

@@ -35,6 +35,11 @@ fn a_row_has_as_many_frames_as_a_stack() {
     assert!(matches!(&long, TableError::Column { column, .. } if column.starts_with("frames")), "{long}");
     let among_others = answer(&file(&[1, MAX_FRAMES + 1, 1])).unwrap_err();
     assert!(matches!(among_others, TableError::Row { row: 1, .. }), "{among_others}");
+    // The average is small here.
+    let mut rows = vec![0; 300];
+    rows[7] = 9 << 20;
+    let hidden = answer(&file(&rows)).unwrap_err();
+    assert!(matches!(&hidden, TableError::Column { what, .. } if what.contains("than a file")), "{hidden}");
 }
 
 /// The library that reads Parquet panics at some of these.

@@ -1,5 +1,7 @@
 //! Answers the body of a request with frames as JSON: the body has stacks in our own JSON, or a report of any format.
 
+use std::time::Duration;
+
 use foldsym_reports::{Options, Reader, ReportError, Trust};
 use foldsym_symbolize::{GivenStack, Innermost, Query, Requests, Worker, json};
 
@@ -17,6 +19,10 @@ pub(crate) struct Writing<'w> {
     pub(crate) memory: u64,
     /// Its part of the memory.
     pub(crate) held: Held,
+    /// Bytes that its part may have: those of all requests without those of its body and of the work on it.
+    pub(crate) most: usize,
+    /// How long it may still wait for memory.
+    pub(crate) patience: Duration,
     /// There was no memory for more of it.
     pub(crate) is_out: bool,
     /// The bytes for which the part is large enough.
@@ -33,16 +39,29 @@ struct Ended;
 impl Writing<'_> {
     /// Whether to go on after this many bytes of the answer.
     pub(crate) fn goes_on(&mut self, bytes: usize) -> bool {
-        // A buffer that grows doubles its room.
-        if bytes > self.room {
-            self.room = 2 * bytes;
-            self.is_out |= !self.held.resize(self.room);
+        if bytes > self.room && !self.is_out {
+            // A buffer that grows doubles its room.
+            let double = bytes.saturating_mul(2).min(self.most);
+            self.room = bytes;
+            if bytes > self.most {
+                self.is_out = true;
+            } else if self.held.resize(double) {
+                self.room = double;
+            } else {
+                self.is_out = !self.held.wait_for(bytes, &mut self.patience, self.is_wanted);
+            }
         }
         bytes <= self.limit && !self.is_out && (self.is_wanted)()
     }
 
     /// The error response for a client whose answer is too large.
     pub(crate) fn refusal(&self) -> Refusal {
+        if self.is_out && self.room > self.most {
+            let most = self.most;
+            return Refusal::too_large(format!(
+                "beside its request the answer may have {most} bytes of memory: raise --memory, or ask for fewer frames"
+            ));
+        }
         if self.is_out {
             return Refusal::busy();
         }
@@ -155,6 +174,9 @@ impl Writing<'_> {
             Ok(opened) => opened,
             // The request has ended (the client is gone, or the time is over), so nobody reads this refusal.
             Err(ReportError::Stopped) => return Err(self.refusal()),
+            Err(error @ ReportError::Memory { .. }) => {
+                return Err(Refusal::too_large(format!("{error}: raise --memory")));
+            }
             Err(error) => return Err(Refusal::bad(error.to_string())),
         };
         self.out.push(b'{');
@@ -175,5 +197,41 @@ impl Writing<'_> {
         }
         foldsym_reports::json::end(&mut self.out, opened.report());
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::Memory;
+
+    #[test]
+    fn an_answer_that_can_never_fit_is_too_large_and_another_waits() {
+        let memory = Memory::new(100 << 10, Duration::ZERO);
+        let writing = |most, patience| Writing {
+            out: Vec::new(),
+            counts: Counts::default(),
+            limit: 1 << 20,
+            memory: 0,
+            held: memory.nothing(),
+            most,
+            patience,
+            is_out: false,
+            room: 0,
+            requests: Requests::default(),
+            is_wanted: &|| true,
+        };
+        let mut first = writing(60 << 10, Duration::ZERO);
+        assert!(first.goes_on(40 << 10) && first.goes_on(60 << 10));
+        assert!(!first.goes_on(61 << 10));
+        assert_eq!(first.refusal().status.as_u16(), 413);
+        // There is no memory for twice the bytes, but for exactly those.
+        let mut second = writing(100 << 10, Duration::from_millis(10));
+        assert!(second.goes_on(30 << 10) && second.room == 30 << 10);
+        assert!(!second.goes_on(50 << 10));
+        assert_eq!(second.refusal().status.as_u16(), 503);
+        let mut third = writing(100 << 10, Duration::ZERO);
+        drop(first);
+        assert!(third.goes_on(20 << 10));
     }
 }

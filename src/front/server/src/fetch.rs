@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use foldsym_symbolize::{Symbolizer, Unfetched};
 use tokio::sync::watch;
@@ -17,6 +17,12 @@ const QUEUE: usize = 1 << 10;
 
 /// The modules that are fetched or wait for it, each with a channel that closes when it is done.
 type Fetching = Mutex<HashMap<Unfetched, watch::Receiver<()>>>;
+
+/// What is left of the modules and the time that one request has.
+pub(crate) struct Asking {
+    left: usize,
+    until: Instant,
+}
 
 /// The threads. They end when it is dropped.
 pub(crate) struct Fetcher {
@@ -59,24 +65,32 @@ impl Fetcher {
         Ok(Self { queue, running, most, wait })
     }
 
+    /// What a request may have fetched, in all its rounds.
+    pub(crate) fn asking(&self) -> Asking {
+        Asking { left: self.most, until: Instant::now() + self.wait }
+    }
+
     /// Fetches the first of some modules, and waits until those are there that the answer needs, or for a while. What one request asked
-    /// for is fetched although its client does not wait any more: the next one needs it too. False if the answer needs none.
-    pub(crate) async fn fetch(&self, modules: Vec<Unfetched>) -> bool {
-        let is_needed = modules.iter().any(Unfetched::is_needed);
+    /// for is fetched although its client does not wait any more: the next one needs it too. False if none came that the answer needs.
+    pub(crate) async fn fetch(&self, mut modules: Vec<Unfetched>, asking: &mut Asking) -> bool {
+        modules.sort_by_key(|module| !module.is_needed());
+        modules.truncate(asking.left);
+        asking.left -= modules.len();
         let mut waiting = Vec::new();
-        for module in modules.into_iter().take(self.most) {
+        for module in modules {
             let is_needed = module.is_needed();
             waiting.extend(self.begin(module).filter(|_| is_needed));
         }
-        let all = async {
-            for mut done in waiting {
-                // The sender never sends. The channel closes when the module was fetched.
-                let _ = done.changed().await;
+        let mut has_come = false;
+        for mut done in waiting {
+            // The sender never sends. The channel closes when the module was fetched. One that is closed is seen after the time, too.
+            match tokio::time::timeout_at(asking.until.into(), done.changed()).await {
+                Ok(_) => has_come = true,
+                // The answer is made once more with what came. What came later is answered as not fetched.
+                Err(_) => asking.left = 0,
             }
-        };
-        // What has not come until then is answered as not fetched.
-        let _ = tokio::time::timeout(self.wait, all).await;
-        is_needed
+        }
+        has_come
     }
 
     /// Has a module fetched, unless it is fetched already or too many are.

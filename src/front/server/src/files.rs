@@ -11,6 +11,8 @@ use crate::refusal::Refusal;
 
 /// Bytes that a body's buffer has at first, at most.
 const FIRST: usize = 256 << 10;
+/// Bytes by which the buffer of a body grows at least, if the client does not say how long the body is.
+const STEP: usize = 16 << 10;
 
 /// A body that was received, with its part of the memory.
 pub(crate) struct Received {
@@ -26,9 +28,10 @@ pub(crate) async fn receive(body: Body, one: usize, memory: &Memory) -> Result<R
     if said.lower() > one as u64 {
         return Err(too_large());
     }
-    let said = said.upper().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);
+    let said = said.upper().and_then(|bytes| usize::try_from(bytes).ok());
     let mut held = memory.nothing();
-    let first = said.min(one).min(FIRST);
+    let first = said.unwrap_or(0).min(one).min(FIRST);
+    let (said, step) = (said.unwrap_or(one), if said.is_some() { 0 } else { STEP });
     if !memory.grow(&mut held, first).await {
         return Err(Refusal::busy());
     }
@@ -44,7 +47,7 @@ pub(crate) async fn receive(body: Body, one: usize, memory: &Memory) -> Result<R
         }
         if len > bytes.capacity() {
             // As long as the client said, if it seems to keep its word.
-            let next = len.max(2 * bytes.capacity()).min(said.max(len));
+            let next = len.max(2 * bytes.capacity()).max(step).min(said.max(len));
             if !memory.grow(&mut held, next).await {
                 return Err(Refusal::busy());
             }

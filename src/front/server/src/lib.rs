@@ -7,8 +7,9 @@
 //! - **No path comes from the network.** A client names a module by its identity, or by a name of which only the last component counts.
 //! - **Everything is bounded.** Bytes of a request, of an answer and of all requests together, time, simultaneous requests and connections
 //!   have limits ([`Limits`]). A request over a limit is refused with a status that shows which limit.
-//! - **A file that another process cuts short ends nothing.** Symbol files are read into memory, and are checked there. `/buildid/HEX/fsym` alone
-//!   sends a mapped file: the system copies it, and ends the connection where the file ends.
+//! - **A symbol file that another process cuts short ends nothing.** Symbol files are read into memory, and are checked there.
+//!   `/buildid/HEX/fsym` alone sends a mapped file: the system copies it, and ends the connection where the file ends. This does not hold for
+//!   programs: where the engine searches folders or converts, it maps them. Who may change those may end the server.
 //! - **A client that disconnects costs nothing more.** Work stops at the next frame. A client that reads nothing of its answer for a while
 //!   is disconnected.
 //! - **A stop is graceful.** On SIGTERM and SIGINT the server answers the requests that run and takes no new ones.
@@ -220,7 +221,7 @@ pub fn serve(mut config: Config, ready: impl FnOnce(Bound)) -> Result<(), ServeE
         limits: config.limits,
         metrics: config.metrics.then(metrics::Metrics::new),
         memory,
-        kept: shares.thread / 2,
+        kept: shares.thread,
         buffers: Arc::default(),
         running: std::sync::atomic::AtomicUsize::new(0),
     };

@@ -3,26 +3,35 @@
 //! What a request needs is taken before it is used: the bytes of its body as they come, then the work on them, then its answer as it grows. What
 //! does not fit waits for a while for others to end, and is refused then. Open files and threads have a share of their own ([`Shares`]).
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
+use tokio::sync::Notify;
 
-/// The semaphore counts memory in units of this many bytes.
+/// Memory is counted in units of this many bytes.
 const UNIT: usize = 1 << 10;
+/// How often a thread that waits for memory looks whether its client still waits.
+const LOOK: Duration = Duration::from_millis(100);
 /// Bytes of memory that reading a report takes for each byte of it, and for any report: threads are read one after another, so that this
 /// is the list of a report's modules and samples, and one stack.
 const WORK_A_BYTE: usize = 24;
 const LEAST_WORK: usize = 4 << 20;
-/// The same for a profile, which is compressed, and for a minidump or core, whose stacks are walked.
+/// The same for a profile, and for a minidump or core, whose stacks are walked.
 const HEAVY_WORK: usize = 128 << 20;
+/// A profile that is not compressed takes more for each byte.
+const PROFILE_A_BYTE: usize = 32;
+/// How such a profile begins: with its types of values, or with its time.
+const PROFILE: [u8; 2] = [0x0a, 0x48];
 
 /// Bytes of memory that the work on a body may take.
 fn work_on(body: &[u8]) -> usize {
     let is_heavy =
         [&b"\x1f\x8b"[..], b"MDMP", b"PMDM", b"\x7fELF"].iter().any(|magic| body.starts_with(magic));
-    let least = if is_heavy { HEAVY_WORK } else { LEAST_WORK };
-    body.len().saturating_mul(WORK_A_BYTE).saturating_add(least)
+    // Text may begin so too, and has more than it takes then.
+    let is_profile = body.first().is_some_and(|first| PROFILE.contains(first));
+    let least = if is_heavy || is_profile { HEAVY_WORK } else { LEAST_WORK };
+    let a_byte = if is_profile { PROFILE_A_BYTE } else { WORK_A_BYTE };
+    body.len().saturating_mul(a_byte).saturating_add(least)
 }
 
 /// How the memory of a server is shared out.
@@ -45,16 +54,54 @@ impl Shares {
 }
 
 /// The memory for requests.
+///
+/// Who waits takes nothing meanwhile, and nobody waits in line: a small request goes on although a large one waits.
 pub(crate) struct Memory {
-    free: Arc<Semaphore>,
+    free: Arc<Free>,
     units: usize,
     wait: Duration,
 }
 
+/// The units that nobody has.
+struct Free {
+    units: Mutex<usize>,
+    /// Wake threads and futures that wait for units.
+    for_threads: Condvar,
+    for_futures: Notify,
+}
+
+impl Free {
+    fn lock(&self) -> MutexGuard<'_, usize> {
+        // No panic leaves the number half written.
+        self.units.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn try_take(&self, units: usize) -> bool {
+        let mut free = self.lock();
+        let rest = free.checked_sub(units);
+        *free = rest.unwrap_or(*free);
+        rest.is_some()
+    }
+
+    fn give_back(&self, units: usize) {
+        if units > 0 {
+            *self.lock() += units;
+            self.for_threads.notify_all();
+            self.for_futures.notify_waiters();
+        }
+    }
+}
+
 /// What one request has of it, given back when it is dropped.
 pub(crate) struct Held {
-    permit: Option<OwnedSemaphorePermit>,
-    free: Arc<Semaphore>,
+    units: usize,
+    free: Arc<Free>,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.free.give_back(self.units);
+    }
 }
 
 fn units(bytes: usize) -> usize {
@@ -64,40 +111,51 @@ fn units(bytes: usize) -> usize {
 impl Memory {
     /// Memory of so many bytes, for which a request waits so long.
     pub(crate) fn new(bytes: usize, wait: Duration) -> Self {
-        // `acquire_many` takes 32 bits: 4 TiB.
-        let units = units(bytes).clamp(1, (u32::MAX as usize).min(Semaphore::MAX_PERMITS));
-        Self { free: Arc::new(Semaphore::new(units)), units, wait }
+        let units = units(bytes).max(1);
+        let free = Free { units: Mutex::new(units), for_threads: Condvar::new(), for_futures: Notify::new() };
+        Self { free: Arc::new(free), units, wait }
     }
 
     /// The part of a request that has nothing yet.
     pub(crate) fn nothing(&self) -> Held {
-        Held { permit: None, free: self.free.clone() }
+        Held { units: 0, free: self.free.clone() }
+    }
+
+    /// How many bytes all requests may have together.
+    pub(crate) fn bytes(&self) -> usize {
+        self.units.saturating_mul(UNIT)
+    }
+
+    /// How long a request waits.
+    pub(crate) fn wait(&self) -> Duration {
+        self.wait
     }
 
     /// Waits until a part has so many bytes. False if that takes too long, or there will never be so many.
     pub(crate) async fn grow(&self, held: &mut Held, bytes: usize) -> bool {
-        let more = units(bytes).saturating_sub(held.units());
-        if more == 0 {
+        if units(bytes) <= held.units {
             return true;
         }
         if units(bytes) > self.units {
             return false;
         }
-        let more = u32::try_from(more).unwrap_or(u32::MAX);
-        let taken = self.free.clone().acquire_many_owned(more);
-        match tokio::time::timeout(self.wait, taken).await {
-            Ok(Ok(permit)) => {
-                held.add(permit);
-                true
+        let end = Instant::now() + self.wait;
+        loop {
+            // Made before the try, so that it sees what is given back after it.
+            let freed = self.free.for_futures.notified();
+            if held.resize(bytes) {
+                return true;
             }
-            _ => false,
+            if tokio::time::timeout_at(end.into(), freed).await.is_err() {
+                return held.resize(bytes);
+            }
         }
     }
 
     /// Waits for the memory that the work on a body takes: at most half of what the body leaves, since its answer needs some too.
     pub(crate) async fn work(&self, held: &Held, body: &[u8]) -> Option<Held> {
         let wanted = work_on(body);
-        let most = self.units.saturating_sub(held.units()).saturating_mul(UNIT) / 2;
+        let most = self.units.saturating_sub(held.units).saturating_mul(UNIT) / 2;
         let mut held = self.nothing();
         self.grow(&mut held, wanted.min(most)).await.then_some(held)
     }
@@ -106,35 +164,42 @@ impl Memory {
 impl Held {
     /// How many bytes it has.
     pub(crate) fn bytes(&self) -> usize {
-        self.units() * UNIT
-    }
-
-    fn units(&self) -> usize {
-        self.permit.as_ref().map_or(0, OwnedSemaphorePermit::num_permits)
-    }
-
-    fn add(&mut self, permit: OwnedSemaphorePermit) {
-        match &mut self.permit {
-            Some(held) => held.merge(permit),
-            None => self.permit = Some(permit),
-        }
+        self.units * UNIT
     }
 
     /// Has so many bytes from now on. False if there are not so many: the part stays as it was.
     pub(crate) fn resize(&mut self, bytes: usize) -> bool {
-        let (now, then) = (self.units(), units(bytes));
-        if then <= now {
-            // What is split off is given back.
-            drop(self.permit.as_mut().and_then(|permit| permit.split(now - then)));
-            return true;
+        let then = units(bytes);
+        match then.checked_sub(self.units) {
+            Some(more) if !self.free.try_take(more) => return false,
+            Some(_) => {}
+            None => self.free.give_back(self.units - then),
         }
-        let more = u32::try_from(then - now).unwrap_or(u32::MAX);
-        match self.free.clone().try_acquire_many_owned(more) {
-            Ok(permit) => {
-                self.add(permit);
-                true
+        self.units = then;
+        true
+    }
+
+    /// As [`Held::resize`], but a thread waits here for what is not free, at most `patience`, which is less afterwards, and while somebody
+    /// wants it to.
+    pub(crate) fn wait_for(
+        &mut self,
+        bytes: usize,
+        patience: &mut Duration,
+        is_wanted: &dyn Fn() -> bool,
+    ) -> bool {
+        let (start, whole) = (Instant::now(), *patience);
+        loop {
+            if self.resize(bytes) {
+                return true;
             }
-            Err(TryAcquireError::NoPermits | TryAcquireError::Closed) => false,
+            *patience = whole.saturating_sub(start.elapsed());
+            if patience.is_zero() || !is_wanted() {
+                return false;
+            }
+            let (free, more) = (self.free.lock(), units(bytes).saturating_sub(self.units));
+            let wait = (*patience).min(LOOK);
+            // A panic of another thread is no reason to stop, and the loop looks at what is free itself.
+            drop(self.free.for_threads.wait_timeout_while(free, wait, |free| *free < more));
         }
     }
 }
@@ -144,7 +209,7 @@ mod tests {
     use super::*;
 
     fn free(memory: &Memory) -> usize {
-        memory.free.available_permits() * UNIT
+        *memory.free.lock() * UNIT
     }
 
     #[tokio::test]
@@ -160,9 +225,44 @@ mod tests {
         assert!(!memory.grow(&mut other, 101 * UNIT).await, "there will never be so much");
         // Work that needs more than all gets half of what the body leaves.
         drop(other);
-        assert!(memory.work(&one, &[0; 1 << 17]).await.is_some_and(|work| work.units() == 45));
+        assert!(memory.work(&one, &[0; 1 << 17]).await.is_some_and(|work| work.units == 45));
         drop(one);
         assert_eq!(free(&memory), 100 * UNIT);
+    }
+
+    #[tokio::test]
+    async fn who_waits_takes_nothing() {
+        let memory = Memory::new(100 * UNIT, Duration::from_secs(10));
+        let (mut running, mut large, mut small) = (memory.nothing(), memory.nothing(), memory.nothing());
+        assert!(running.resize(60 * UNIT));
+        let goes_on = async {
+            tokio::task::yield_now().await;
+            assert!(running.resize(70 * UNIT), "an answer that runs grows meanwhile");
+            assert!(
+                memory.grow(&mut small, 20 * UNIT).await,
+                "a small request does not wait behind a large one"
+            );
+            drop((running, small));
+        };
+        let (is_there, ()) = tokio::join!(memory.grow(&mut large, 90 * UNIT), goes_on);
+        assert!(is_there && free(&memory) == 10 * UNIT);
+    }
+
+    #[test]
+    fn a_thread_waits_for_memory_for_a_while() {
+        let memory = Memory::new(100 * UNIT, Duration::ZERO);
+        let (mut one, mut other) = (memory.nothing(), memory.nothing());
+        assert!(one.resize(90 * UNIT) && other.resize(10 * UNIT));
+        let mut patience = Duration::from_millis(20);
+        assert!(!other.wait_for(20 * UNIT, &mut patience, &|| true) && patience.is_zero());
+        let mut patience = Duration::from_secs(60);
+        assert!(!other.wait_for(20 * UNIT, &mut patience, &|| false), "nobody wants it");
+        let later = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(20));
+            drop(one);
+        });
+        assert!(other.wait_for(20 * UNIT, &mut patience, &|| true) && !patience.is_zero());
+        assert!(later.join().is_ok() && free(&memory) == 80 * UNIT);
     }
 
     #[test]

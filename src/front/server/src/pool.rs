@@ -61,6 +61,8 @@ impl Pool {
                     // The panic was already printed. The worker's cache may be inconsistent, so the worker is replaced.
                     if catch_unwind(AssertUnwindSafe(|| task(&mut answering))).is_err() {
                         answering.worker = worker();
+                        // The next request must not fetch the modules of this one.
+                        let _ = symbolizer.take_unfetched();
                     }
                 }
             };

@@ -295,7 +295,8 @@ async fn answer(
     let Limits { body: one, answer: limit, .. } = shared.limits;
     let received = Arc::new(files::receive(body, one, &shared.memory).await?);
     let kept = shared.kept;
-    let mut rounds = 0;
+    let (whole, patience) = (shared.memory.bytes(), shared.memory.wait());
+    let (mut rounds, mut asking) = (0, None);
     let (out, counts, held) = loop {
         let (buffers, received) = (shared.buffers.clone(), received.clone());
         let work = shared.memory.work(&received.held, &received.bytes).await.ok_or_else(Refusal::busy)?;
@@ -308,9 +309,21 @@ async fn answer(
             // Answers are longer than their requests.
             let out = buffers.take(bytes.min(1 << 20));
             let memory = work.bytes() as u64;
-            let (is_out, room) = (false, 0);
-            let mut writing =
-                Writing { out, counts, limit, memory, held, is_out, room, requests, is_wanted: &is_wanted };
+            let (is_out, room, is_wanted) = (false, 0, &is_wanted);
+            let most = whole.saturating_sub(received.held.bytes()).saturating_sub(work.bytes());
+            let mut writing = Writing {
+                out,
+                counts,
+                limit,
+                memory,
+                held,
+                most,
+                patience,
+                is_out,
+                room,
+                requests,
+                is_wanted,
+            };
             let written = write(&received.bytes, answering, &mut writing);
             writing.counts.sent = writing.out.len() as u64;
             answering.worker.rest(kept);
@@ -321,8 +334,10 @@ async fn answer(
         let panicked =
             || Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the server failed at this request");
         let (written, unfetched) = answered.await.ok_or_else(panicked)?;
+        // The time begins when there is something to fetch.
+        let asking = asking.get_or_insert_with(|| shared.fetcher.asking());
         // With files that are fetched, a walk of a stack goes on and needs others.
-        if unfetched.is_empty() || rounds == ROUNDS || !shared.fetcher.fetch(unfetched).await {
+        if unfetched.is_empty() || rounds == ROUNDS || !shared.fetcher.fetch(unfetched, asking).await {
             break written?;
         }
         rounds += 1;

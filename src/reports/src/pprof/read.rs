@@ -112,21 +112,26 @@ impl Profile {
     /// Reads a profile.
     ///
     /// # Errors
-    /// [`ReportError::Damaged`] if the bytes are not a profile, or decompress to too many.
+    /// [`ReportError::Damaged`] if the bytes are not a profile, or decompress to too many; [`ReportError::Memory`] if that is more than
+    /// [`Options::memory`].
     pub fn parse(bytes: &[u8], options: &Options) -> Result<Self, ReportError> {
         let (given, mut unpacked) = (bytes.len() as u64, Vec::new());
-        // What is decompressed is there while its records are made.
-        let of_memory = |part: u64| options.memory.map_or(u64::MAX, |memory| memory / part);
+        let of_caller = options.memory.unwrap_or(u64::MAX);
+        let too_large = || ReportError::Memory { format: Format::Pprof, most: of_caller };
         let mut justified = given;
         let bytes = if bytes.starts_with(&GZIP) {
-            let most = given.saturating_mul(MAX_RATIO).saturating_add(FREE_BYTES).min(MAX_BYTES);
-            let most = most.min(of_memory(4));
+            let of_format = given.saturating_mul(MAX_RATIO).saturating_add(FREE_BYTES).min(MAX_BYTES);
+            // What is decompressed is there while its records are made.
+            let most = of_format.min(of_caller / 2);
             // One byte above the limit shows that there is more, so the rest need not be decompressed.
             let read = flate2::read::MultiGzDecoder::new(bytes).take(most + 1).read_to_end(&mut unpacked);
             read.map_err(|error| {
                 damaged(format!("gzip: damaged after {} decompressed bytes: {error}", unpacked.len()))
             })?;
             if unpacked.len() as u64 > most {
+                if most < of_format {
+                    return Err(too_large());
+                }
                 return Err(damaged(format!("gzip: {given} compressed bytes expand to more than {most}")));
             }
             justified = given.saturating_mul(MAX_RATIO).min(unpacked.len() as u64);
@@ -146,12 +151,15 @@ impl Profile {
         let may = |of_byte, free, max| justified.saturating_mul(of_byte).saturating_add(free).min(max);
         // Decompressed bytes and records are there at once.
         let together = given.saturating_mul(MEMORY_OF_GIVEN).saturating_add(FREE_OF_GIVEN);
-        let most = may(MEMORY_A_BYTE, FREE_MEMORY, MAX_MEMORY).min(together).min(of_memory(2));
+        let most = may(MEMORY_A_BYTE, FREE_MEMORY, MAX_MEMORY).min(together);
         if memory > most {
             let what = format!(
                 "its records take {memory} bytes of memory, more than {most} for {given} bytes of input"
             );
             return Err(damaged(what));
+        }
+        if memory > of_caller.saturating_sub(unpacked.len() as u64) {
+            return Err(too_large());
         }
         let inner = profile::ProfileRecord::decode(bytes).map_err(|error| damaged(error.to_string()))?;
         if inner.sample_type.is_empty() {

@@ -234,6 +234,26 @@ fn frames_are_bounded_by_the_bytes_of_the_input() {
     assert!(report.warnings[0].contains("samples were left out"), "{:?}", report.warnings);
 }
 
+/// The caller's bound is no fault of the profile. What is decompressed is there besides the records, once.
+#[test]
+fn the_caller_bounds_the_memory() {
+    let plain = plain();
+    let records = wire::memory(&plain).unwrap();
+    let is_read = |bytes: &[u8], most: u64| {
+        let mut options = Options::default();
+        options.memory = Some(most);
+        match Profile::parse(bytes, &options) {
+            Ok(_) => true,
+            Err(ReportError::Memory { .. }) => false,
+            Err(error) => panic!("{error}"),
+        }
+    };
+    assert!(is_read(&plain, records) && !is_read(&plain, records - 1));
+    let (packed, both) = (gzip(&plain), records + plain.len() as u64);
+    let enough = both.max(2 * plain.len() as u64);
+    assert!(is_read(&packed, enough) && !is_read(&packed, both - 1));
+}
+
 #[test]
 fn a_profile_of_another_kind_is_told() {
     // Only a table of strings, as a later version with other fields might have.

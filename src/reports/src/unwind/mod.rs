@@ -130,11 +130,22 @@ impl Walked {
     }
 }
 
+/// How a caller was found.
+fn trust_of(trust: FrameTrust) -> Trust {
+    match trust {
+        FrameTrust::CallFrameInfo => Trust::Cfi,
+        FrameTrust::FramePointer => Trust::FramePointer,
+        _ => Trust::Scan,
+    }
+}
+
 /// A frame at which a part of a walk begins.
 struct Start {
     context: MinidumpContext,
     trust: Trust,
     kind: AddressKind,
+    /// The part before has as many frames as a part may have.
+    is_after_full: bool,
 }
 
 impl<'w> Walker<'w> {
@@ -173,12 +184,20 @@ impl<'w> Walker<'w> {
     /// Walks a stack from its registers. `memory` contains its start.
     pub(crate) fn walk(&self, context: &MinidumpContext, mut memory: Option<Range<'w>>) -> Walked {
         let mut walked = Walked::default();
-        let mut start = Start { context: context.clone(), trust: Trust::Context, kind: AddressKind::Exact };
-        for _ in 0..MAX_PARTS {
+        let mut start = Start {
+            context: context.clone(),
+            trust: Trust::Context,
+            kind: AddressKind::Exact,
+            is_after_full: false,
+        };
+        let mut parts = 0;
+        while parts < MAX_PARTS {
             let Some(next) = self.part(&start, memory, &mut walked) else { return walked };
             if walked.frames.len() >= MAX_FRAMES {
                 break;
             }
+            // A part that was full leads on by its frames, whose number is bounded.
+            parts += usize::from(!next.is_after_full);
             memory = (self.process.memory)(next.context.get_stack_pointer());
             start = next;
         }
@@ -235,6 +254,16 @@ impl<'w> Walker<'w> {
         }
         let memory = memory.as_ref().map(UnifiedMemory::Memory);
         run(minidump_unwind::walk_stack(0, (), &mut stack, memory, &self.list, &info, &provider));
+        let mut next = lock(&provider.next).take();
+        // If only the part has no frames left, its last frame begins the next one.
+        let is_full = next.is_none() && left > self.part && provider.left.load(Ordering::Relaxed) == 0;
+        if is_full
+            && stack.frames.len() > 1
+            && let Some(last) = stack.frames.pop()
+        {
+            let (kind, trust) = (AddressKind::Return, trust_of(last.trust));
+            next = Some(Start { context: last.context, trust, kind, is_after_full: true });
+        }
         // One thread walks at a time, so a load and a store suffice. It is an atomic because `walk_stack` needs a provider that is `Sync`.
         self.left.store(left.saturating_sub(stack.frames.len()), Ordering::Relaxed);
         // A walk that ended far from the end of the memory that was read was not cut.
@@ -245,11 +274,9 @@ impl<'w> Walker<'w> {
         for (index, frame) in stack.frames.iter().enumerate() {
             // `instruction` is already inside of the call. The engine finds call keys by the return address itself.
             let place = ReportedAddress::Memory(frame.resume_address);
-            let (kind, trust) = match (index, frame.trust) {
-                (0, _) => (start.kind, start.trust),
-                (_, FrameTrust::CallFrameInfo) => (AddressKind::Return, Trust::Cfi),
-                (_, FrameTrust::FramePointer) => (AddressKind::Return, Trust::FramePointer),
-                _ => (AddressKind::Return, Trust::Scan),
+            let (kind, trust) = match index {
+                0 => (start.kind, start.trust),
+                _ => (AddressKind::Return, trust_of(frame.trust)),
             };
             // A frame pointer may belong to an outer frame, since a leaf function need not set up its own. A return address that a scan
             // finds may be left over from a call that has returned; then its function is no caller on this stack, and no function called it
@@ -261,7 +288,7 @@ impl<'w> Walker<'w> {
             walked.push(StackFrame { place, kind }, trust);
             walked.registers.extend(self.registers.then(|| registers::known(&frame.context)));
         }
-        lock(&provider.next).take()
+        next
     }
 
     /// What was lost in all walks, one sentence each.
@@ -454,7 +481,7 @@ impl SymbolProvider for Provider<'_, '_> {
         if let Some(address) = return_address.filter(|_| is_signal || !self.stack.contains(&cfa)) {
             let kind = if is_signal { AddressKind::Exact } else { AddressKind::Return };
             let context = registers::of_caller(process.cpu, walker, &registers, cfa, address)?;
-            *lock(&self.next) = Some(Start { context, trust: Trust::Cfi, kind });
+            *lock(&self.next) = Some(Start { context, trust: Trust::Cfi, kind, is_after_full: false });
             return walker.set_ra(0);
         }
         for (register, value) in registers {

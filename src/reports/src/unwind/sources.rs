@@ -1,4 +1,4 @@
-//! Finds the unwind rules of a module, and keeps them from report to report.
+//! Finds the unwind rules of a module, and keeps those of programs from report to report.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -74,12 +74,15 @@ impl Programs {
         let file = symbolizer.file_of(module);
         let has_failed = matches!(&file, Err(why) if !matches!(why, Unknown::Absent(_)));
         // The file that answers lookups has the rows itself, if it was converted with them.
-        let rows = file.ok().and_then(Rows::of).map(Source::Rows);
+        if let Some(rows) = file.ok().and_then(Rows::of) {
+            // Not kept here: the engine keeps the file open within its bounds, and finds it again at once.
+            return Some(Arc::new(Source::Rows(rows)));
+        }
         let of_program = || {
             let paths = symbolizer.programs(module);
             paths.iter().find_map(|path| Program::open(path, module.id.as_ref())).map(Source::Program)
         };
-        let source = rows.or_else(of_program).map(Arc::new);
+        let source = of_program().map(Arc::new);
         if source.is_none() && has_failed {
             return None;
         }

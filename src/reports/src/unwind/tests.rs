@@ -20,6 +20,10 @@ fn a_module_whose_file_failed_is_tried_again() {
     std::fs::remove_file(&file).unwrap();
     foldsym_convert::convert(&program, &file, &options, &foldsym_convert::NoProgress).unwrap();
     assert!(programs.get(&module, &symbolizer()).is_some());
+    // The engine alone keeps the file open.
+    let engine = symbolizer();
+    drop(programs.get(&module, &engine));
+    assert_eq!(Arc::strong_count(&engine.file_of(&module).unwrap()), 2);
     // The other way round: a missing file is not searched again.
     let other = foldsym_symbolize::Module::new("other");
     assert!(programs.get(&other, &symbolizer()).is_none());

@@ -6,7 +6,7 @@ use crate::common;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::{STACK, core, core_of_notes, dump_of_names, dump_of_threads};
-use foldsym_reports::{Options, Reader, Report, ReportError, read};
+use foldsym_reports::{Options, Reader, Report, ReportError, read, read_with};
 use foldsym_symbolize::Symbolizer;
 
 fn none() -> Symbolizer {
@@ -59,9 +59,13 @@ fn a_name_of_a_module_is_no_longer_than_a_path() {
 
 /// A chain of frame pointers of 6,000 frames, which 100 threads share.
 fn shared_stack() -> Vec<u8> {
+    deep_stack(100)
+}
+
+fn deep_stack(threads: usize) -> Vec<u8> {
     let stack: Vec<u64> = (0..6000).flat_map(|nth| [STACK + 16 * (nth + 2), 0x40_1000]).collect();
     let stack = [&[0, 0], &stack[..]].concat();
-    core(100, 0x40_1000, &stack, (0x100_0000, 0x100_1000), "/a")
+    core(threads, 0x40_1000, &stack, (0x100_0000, 0x100_1000), "/a")
 }
 
 #[test]
@@ -75,6 +79,19 @@ fn threads_that_share_one_stack() {
     let told = |text: &str| report.warnings.iter().filter(|warning| warning.contains(text)).count();
     assert_eq!(told("at most 65536 frames"), 1, "{:?}", report.warnings);
     assert!(told("was not walked to its end") > 80);
+}
+
+/// Little memory divides a walk into parts of few frames, and loses none.
+#[test]
+fn a_part_of_a_walk_that_is_full_leads_to_the_next() {
+    let (bytes, symbolizer) = (deep_stack(1), none());
+    let mut options = Options::default();
+    let whole = read_with(&bytes, &symbolizer, &options).unwrap();
+    options.memory = Some(1);
+    let parts = read_with(&bytes, &symbolizer, &options).unwrap();
+    assert!(whole.threads[0].frames.len() > 6000, "{}", whole.threads[0].frames.len());
+    assert_eq!(parts.threads[0].frames, whole.threads[0].frames);
+    assert_eq!(parts.threads[0].trust, whole.threads[0].trust);
 }
 
 #[test]
