@@ -240,8 +240,7 @@ fn the_caller_bounds_the_memory() {
     let plain = plain();
     let records = wire::memory(&plain).unwrap();
     let is_read = |bytes: &[u8], most: u64| {
-        let mut options = Options::default();
-        options.memory = Some(most);
+        let options = Options { memory: Some(most), ..Options::default() };
         match Profile::parse(bytes, &options) {
             Ok(_) => true,
             Err(ReportError::Memory { .. }) => false,
