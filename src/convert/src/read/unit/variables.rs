@@ -57,11 +57,14 @@ pub(crate) fn variable<'f, E: Endianity>(
     let Some(address) = address.filter(|&address| address > 1 && address < last - 1) else {
         return Ok((None, None));
     };
-    let table = declaration.filter(|_| is_table).map(|declaration| VtableDefinition { address, declaration });
+    if is_table {
+        // Its declaration has no place.
+        return Ok((None, declaration.map(|declaration| VtableDefinition { address, declaration })));
+    }
     // clang describes string literals by variables without a name.
     if identity.name.is_none() && identity.linkage_name.is_none() && identity.next.is_none() {
-        return Ok((None, table));
+        return Ok((None, None));
     }
     let (origin, _) = ids.origins.finish(place, identity, &mut ids.diagnostics);
-    Ok((Some(UnitVariable { address: ImageAddr(address), origin }), table))
+    Ok((Some(UnitVariable { address: ImageAddr(address), origin }), None))
 }
