@@ -24,7 +24,7 @@ const MAX_IDENTIFIED: usize = 1 << 17;
 const MIN_KEPT: usize = 1 << 10;
 /// An index is made again after this time, and not before 20 times the time that it took.
 const FRESH_FOR: Duration = Duration::from_secs(60);
-/// The same of an index that lacks files, as the process had no descriptor left.
+/// The same of a large index that lacks files, as the process had no descriptor left.
 const LACKS_FOR: Duration = Duration::from_secs(1);
 
 /// The bounds of an index; tests have smaller ones.
@@ -141,8 +141,10 @@ impl Folder {
 
     /// Whether files that are new may be missing.
     pub(super) fn is_old(&self) -> bool {
-        let fresh_for = if self.lacks() { LACKS_FOR } else { FRESH_FOR };
-        self.made.elapsed() > fresh_for.max(20 * self.took)
+        let lacks = self.lacks();
+        let fresh_for = if lacks { LACKS_FOR } else { FRESH_FOR };
+        // A small folder is listed again at once.
+        lacks && self.entries.len() < MIN_KEPT || self.made.elapsed() > fresh_for.max(20 * self.took)
     }
 
     /// The number of files that may be programs.
