@@ -428,6 +428,7 @@ fn the_independent_reader_holds_what_the_text_says_of_calls() {
         (36, "OVERRIDERS"),
         (37, "GUESSES"),
         (38, "IMPORTS"),
+        (39, "DATA"),
     ];
     fs::write(&path, writer::broken::sound_calls().file()).unwrap();
     let Some(check) = reader(&path, &["--check"], Stdio::null()) else { return };
