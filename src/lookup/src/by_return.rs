@@ -2,7 +2,7 @@
 
 use foldsym_format::{SectionId, Table, What};
 
-use crate::error::{Error, InSection, small};
+use crate::error::{Error, InSection, small, until_damaged};
 use crate::file::SymbolFile;
 use crate::ids::ReturnAddr;
 use crate::stack::first;
@@ -48,16 +48,7 @@ impl<'d> ByReturn<'d> {
 
     /// All records: the address, and the number, below the limit. Ends at the first damaged one.
     pub(crate) fn iter(self) -> impl Iterator<Item = Result<(ReturnAddr, u32), Error>> + use<'d> {
-        // One error is enough: a damaged block header gives one for each record of the block.
-        let mut damaged = false;
-        (0..self.len()).map_while(move |record| {
-            if damaged {
-                return None;
-            }
-            let read = self.read(record);
-            damaged = read.is_err();
-            Some(read)
-        })
+        until_damaged(self.len(), move |record| self.read(record))
     }
 
     fn read(&self, record: u32) -> Result<(ReturnAddr, u32), Error> {

@@ -50,6 +50,22 @@ impl<T> InSection<T> for Result<T, FormatError> {
     }
 }
 
+/// Reads so many records, and ends at the first damaged one: a damaged block header gives an error for each record of the block.
+pub(crate) fn until_damaged<T>(
+    len: u32,
+    mut read: impl FnMut(u32) -> Result<T, Error>,
+) -> impl Iterator<Item = Result<T, Error>> {
+    let mut damaged = false;
+    (0..len).map_while(move |record| {
+        if damaged {
+            return None;
+        }
+        let read = read(record);
+        damaged = read.is_err();
+        Some(read)
+    })
+}
+
 /// A record that is not after the one before it.
 pub(crate) fn order(section: SectionId, record: u32) -> Error {
     Error::new(section, What::Order, record.into())

@@ -2,7 +2,7 @@
 
 use foldsym_format::{SectionId, Table, What};
 
-use crate::error::{Error, InSection, large, optional, small};
+use crate::error::{Error, InSection, large, optional, small, until_damaged};
 use crate::file::SymbolFile;
 use crate::ids::{FileId, ImageAddr, NameId};
 use crate::stack::first;
@@ -77,15 +77,7 @@ impl<'d> Variables<'d> {
 
     /// All of them by address. Ends at the first damaged one.
     pub fn iter(self) -> impl Iterator<Item = Result<Variable, Error>> + use<'d> {
-        let mut damaged = false;
-        (0..self.len()).map_while(move |record| {
-            if damaged {
-                return None;
-            }
-            let read = self.read(record);
-            damaged = read.is_err();
-            Some(read)
-        })
+        until_damaged(self.len(), move |record| self.read(record))
     }
 
     fn read(&self, record: u32) -> Result<Variable, Error> {
