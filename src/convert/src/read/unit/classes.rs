@@ -34,20 +34,13 @@ pub(crate) fn vtable_definition<'f, E: Endianity>(
     mut entry: Entry<Role>,
 ) -> gimli::Result<Option<VtableDefinition>> {
     let (mut specification, mut address, mut is_table) = (None, None, false);
-    let encoding = unit.unit.encoding();
     while let Some(attribute) = entries.attribute(&mut entry)? {
         match (attribute.name, attribute.value) {
             (gimli::DW_AT_specification, AttributeValue::UnitRef(target)) => specification = Some(target),
             (gimli::DW_AT_location, AttributeValue::Exprloc(expression)) => {
                 // clang gives the start of the symbol `_ZTV...`, and not the address point to which pointers in objects
                 // lead.
-                address = match expression.operations(encoding).next() {
-                    Ok(Some(gimli::Operation::Address { address })) => Some(address),
-                    Ok(Some(gimli::Operation::AddressIndex { index })) => {
-                        unit.dwarf.address(unit.unit, index).ok()
-                    }
-                    _ => None,
-                };
+                address = unit.fixed_address(expression).map(|(address, _)| address);
             }
             (gimli::DW_AT_linkage_name, value) => {
                 let place = ids.origins.place(entry.offset);
@@ -59,9 +52,7 @@ pub(crate) fn vtable_definition<'f, E: Endianity>(
             _ => {}
         }
     }
-    // Tombstones are 0, 1, and the last two addresses.
-    let last = u64::MAX >> (64 - 8 * u32::from(encoding.address_size.clamp(1, 8)));
-    let address = address.filter(|&address| is_table && address > 1 && address < last - 1);
+    let address = address.filter(|_| is_table);
     Ok(address.zip(specification).map(|(address, declaration)| VtableDefinition { address, declaration }))
 }
 

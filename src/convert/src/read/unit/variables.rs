@@ -22,7 +22,6 @@ pub(crate) fn variable<'f, E: Endianity>(
     let place = ids.origins.place(entry.offset);
     let (mut identity, mut address) = (SubprogramIdentity::default(), None);
     let (mut declaration, mut is_table) = (None, false);
-    let encoding = unit.unit.encoding();
     while let Some(attribute) = entries.attribute(&mut entry)? {
         match (attribute.name, attribute.value) {
             (gimli::DW_AT_specification, AttributeValue::UnitRef(target)) => declaration = Some(target),
@@ -37,26 +36,15 @@ pub(crate) fn variable<'f, E: Endianity>(
                 gimli::DW_AT_location,
                 AttributeValue::Exprloc(Expression(bytes)) | AttributeValue::Block(bytes),
             ) => {
-                let mut operations = Expression(bytes).operations(encoding);
-                address = match operations.next() {
-                    Ok(Some(gimli::Operation::Address { address })) => Some(address),
-                    Ok(Some(gimli::Operation::AddressIndex { index })) => {
-                        unit.dwarf.address(unit.unit, index).ok()
-                    }
-                    _ => None,
-                };
                 // More operations make another value of the address: that of a thread's variable, or a part of another one.
-                address = address.filter(|_| matches!(operations.next(), Ok(None)));
+                let found = unit.fixed_address(Expression(bytes)).filter(|(_, is_alone)| *is_alone);
+                address = found.map(|(address, _)| address);
             }
             (gimli::DW_AT_location, _) => {}
             _ => ids.origins.take(place, &mut identity, &attribute, &mut ids.diagnostics),
         }
     }
-    // Tombstones are 0, 1, and the last two addresses.
-    let last = u64::MAX >> (64 - 8 * u32::from(encoding.address_size.clamp(1, 8)));
-    let Some(address) = address.filter(|&address| address > 1 && address < last - 1) else {
-        return Ok((None, None));
-    };
+    let Some(address) = address else { return Ok((None, None)) };
     if is_table {
         // Its declaration has no place.
         return Ok((None, declaration.map(|declaration| VtableDefinition { address, declaration })));

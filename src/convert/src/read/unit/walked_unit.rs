@@ -1,6 +1,6 @@
 //! What stays the same during the walk over one unit. The readers of entries take it, and return what they found.
 
-use gimli::{AttributeValue, Reader as _, Section as _, UnitOffset};
+use gimli::{AttributeValue, Expression, Operation, Reader as _, Section as _, UnitOffset};
 
 use crate::model::DieOffset;
 use crate::read::code::CodeSections;
@@ -50,6 +50,20 @@ impl<'f, E: Endianity> WalkedUnit<'_, 'f, E> {
             AttributeValue::Block(bytes) => self.address_with_offset(bytes),
             value => self.dwarf.attr_address(self.unit, value).ok().flatten(),
         }
+    }
+
+    /// The address with which the location of a variable begins, and whether there is nothing else. `None` if it begins with something
+    /// else, or with a tombstone: 0, 1, and the last two addresses.
+    pub(crate) fn fixed_address(&self, location: Expression<Bytes<'f, E>>) -> Option<(u64, bool)> {
+        let encoding = self.unit.encoding();
+        let mut operations = location.operations(encoding);
+        let address = match operations.next().ok()?? {
+            Operation::Address { address } => address,
+            Operation::AddressIndex { index } => self.dwarf.address(self.unit, index).ok()?,
+            _ => return None,
+        };
+        let last = u64::MAX >> (64 - 8 * u32::from(encoding.address_size.clamp(1, 8)));
+        (address > 1 && address < last - 1).then(|| (address, matches!(operations.next(), Ok(None))))
     }
 
     /// The address of a `DW_FORM_LLVM_addrx_offset`: no other form of an address is a block.
