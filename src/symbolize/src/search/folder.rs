@@ -191,11 +191,11 @@ impl Folder {
         for (index, entry) in self.entries.iter().enumerate() {
             let found = self.path(entry).and_then(|path| Some((path.metadata().ok()?, path)));
             let now = found.and_then(|(found, path)| Some((found.len(), kept::stamp(&found)?, path)));
-            let Some((size, modified, path)) = now else {
+            let Some((size, stamp, path)) = now else {
                 known.push(None);
                 continue;
             };
-            let same = entry.known.as_ref().filter(|old| (old.size, old.modified) == (size, modified));
+            let same = entry.known.as_ref().filter(|old| (old.size, old.stamp) == (size, stamp));
             let file = match same {
                 Some(same) => Some(same.clone()),
                 None if opened == self.bounds.identified => {
@@ -207,7 +207,7 @@ impl Folder {
                     let ids = ids_of(&path);
                     let lacks = ids.is_empty() && open_regular(&path).is_err_and(|error| is_passing(&error));
                     self.lacks.fetch_or(lacks, Ordering::Relaxed);
-                    (!lacks).then(|| Box::new(KnownFile { size, modified, ids }))
+                    (!lacks).then(|| Box::new(KnownFile { size, stamp, ids }))
                 }
             };
             for id in file.iter().flat_map(|file| &file.ids) {
@@ -243,8 +243,8 @@ impl Folder {
         let folders = self.folders.iter().zip(files).filter(|(folder, _)| folder.path.to_str().is_some());
         folders.map(|(folder, files)| {
             // The files of a folder that must be listed again are known all the same.
-            let (modified, entries, folders) = folder.kept.clone().unwrap_or((kept::NEVER, 0, Vec::new()));
-            KeptFolder { path: folder.path.clone(), modified, entries, folders, files }
+            let (stamp, entries, folders) = folder.kept.clone().unwrap_or((kept::NEVER, 0, Vec::new()));
+            KeptFolder { path: folder.path.clone(), stamp, entries, folders, files }
         })
     }
 }
@@ -274,7 +274,7 @@ impl Listing {
                 folders: same.folders.iter().map(OsString::from).collect(),
                 files: files.collect(),
                 is_cut: false,
-                kept: Some((same.modified, same.entries, same.folders.clone())),
+                kept: Some((same.stamp, same.entries, same.folders.clone())),
             });
         }
         let mut known: HashMap<&str, &KeptFile> = HashMap::new();
@@ -301,8 +301,8 @@ impl Listing {
             }
         }
         let folders = listing.folders.iter().map(|name| name.to_string_lossy().into_owned()).collect();
-        let modified = kept::settled(&found).filter(|_| is_text && !listing.is_cut);
-        listing.kept = modified.map(|modified| (modified, listing.entries, folders));
+        let stamp = kept::settled(&found).filter(|_| is_text && !listing.is_cut);
+        listing.kept = stamp.map(|stamp| (stamp, listing.entries, folders));
         Ok(listing)
     }
 }

@@ -1,8 +1,8 @@
 //! The index of a large folder as a file of the cache, so that the next process lists the folders and opens the files that changed
 //! since, and no others.
 //!
-//! A folder is unchanged if its time of modification is the same, a file if its size is too. The file is a hint: what it says of a
-//! program is checked when the program is used, and a damaged line counts as missing.
+//! A folder is unchanged if its [`Stamp`] is the same, a file if its size is too. The index is a hint: what it says of a program is checked
+//! when the program is used, and a damaged line of it counts as missing.
 
 use std::collections::HashMap;
 use std::fs::{self, File, Metadata};
@@ -57,7 +57,7 @@ pub(super) fn settled(found: &Metadata) -> Option<Stamp> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct KnownFile {
     pub(super) size: u64,
-    pub(super) modified: Stamp,
+    pub(super) stamp: Stamp,
     pub(super) ids: Vec<ModuleId>,
 }
 
@@ -65,7 +65,7 @@ pub(super) struct KnownFile {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct KeptFolder {
     pub(super) path: PathBuf,
-    pub(super) modified: Stamp,
+    pub(super) stamp: Stamp,
     /// Files and folders that it has, also those that may not be programs.
     pub(super) entries: usize,
     pub(super) folders: Vec<String>,
@@ -83,13 +83,13 @@ pub(super) struct KeptFile {
 impl KeptFile {
     pub(super) fn new(name: String, known: Option<&KnownFile>) -> Self {
         let text = |known: &KnownFile| known.ids.iter().map(ModuleId::to_string).collect();
-        Self { name, of: known.map(|known| (known.size, known.modified, text(known))) }
+        Self { name, of: known.map(|known| (known.size, known.stamp, text(known))) }
     }
 
     pub(super) fn known(&self) -> Option<KnownFile> {
-        let (size, modified, ids) = self.of.as_ref()?;
+        let (size, stamp, ids) = self.of.as_ref()?;
         let ids = ids.iter().map(|id| ModuleId::parse(id)).collect::<Result<_, _>>().ok()?;
-        Some(KnownFile { size: *size, modified: *modified, ids })
+        Some(KnownFile { size: *size, stamp: *stamp, ids })
     }
 }
 
@@ -111,7 +111,7 @@ impl KeptIndex {
 
     /// The folder as it was, if it was not changed since.
     pub(super) fn folder(&self, path: &Path, found: &Metadata) -> Option<&KeptFolder> {
-        self.last(path).filter(|folder| stamp(found) == Some(folder.modified))
+        self.last(path).filter(|folder| stamp(found) == Some(folder.stamp))
     }
 
     /// The folder as it was.
