@@ -67,20 +67,11 @@ impl<'l> Line<'l> {
             Some((before, id)) => (before, Some(id.trim_start().strip_suffix(')')?)),
             None => (rest, None),
         };
-        // The name of a module may contain spaces and parentheses: it begins at the last ` (` before a path, else at the last ` (`.
-        let at = before.rfind(" (/").or_else(|| before.rfind(" ("));
-        let parsed = at.and_then(|at| {
-            let place = before[at + 1..].trim_end();
-            // Other producers write offsets as decimal numbers, and mean those from a function.
-            let is_hex = place.rsplit('+').next().is_some_and(|offset| offset.starts_with("0x"));
-            Some((at, module_and_offset(place).ok().filter(|_| is_hex)?))
-        });
-        let (names, place) = match parsed {
-            Some((at, (module, address))) => {
-                (&before[given.len()..at.max(given.len())], Some((module.trim_start_matches('('), address)))
-            }
-            None => (&before[given.len()..], None),
+        let (before, place) = match place_at_end(before) {
+            Some((before, module, address)) => (before, Some((module, address))),
+            None => (before, None),
         };
+        let names = before.get(given.len()..).unwrap_or("");
         if given.is_empty() && place.is_none() {
             return None;
         }
@@ -97,6 +88,17 @@ impl<'l> Line<'l> {
             && (self.given, self.place, self.id) == (before.given, before.place, before.id)
             && self.names != before.names
     }
+}
+
+/// Reads `(MODULE+0xOFFSET)` at the end of a text: the text before it, the module, and the offset. `None` if there is none: other producers
+/// write offsets as decimal numbers, and mean those from the start of a function.
+pub fn place_at_end(text: &str) -> Option<(&str, &str, u64)> {
+    // The name of a module may contain spaces and parentheses: it begins at the last ` (` before a path, else at the last ` (`.
+    let at = text.rfind(" (/").or_else(|| text.rfind(" ("))?;
+    let place = text[at + 1..].trim_end();
+    let is_hex = place.rsplit('+').next().is_some_and(|offset| offset.starts_with("0x"));
+    let (module, address) = module_and_offset(place).ok().filter(|_| is_hex)?;
+    Some((&text[..at], module.trim_start_matches('('), address))
 }
 
 /// Whether any line is a frame with a module.

@@ -1,8 +1,8 @@
 //! Which lines of a log are frames. Each form is a row of one table: how its lines are read, and real lines as examples. A line that has
 //! a form by half has none.
 
+mod by_function;
 mod frame;
-mod kernel;
 mod markup;
 mod numbered;
 
@@ -89,17 +89,17 @@ const READERS: &[Reader] = &[
     },
     Reader {
         form: Form::Backtrace,
-        read: |line, _| kernel::backtrace(line),
+        read: |line, _| by_function::backtrace(line),
         examples: &["/opt/app(+0x1567) [0x55d0c1234567]", "lib.so(f+0x12) [0x7f0012345678]", "app(+0x1567)"],
     },
     Reader {
         form: Form::MacOs,
-        read: |line, _| kernel::macos(line),
+        read: |line, _| by_function::macos(line),
         examples: &["3   app                                 0x0000000100003f50 main + 16"],
     },
     Reader {
         form: Form::Kernel,
-        read: |line, _| kernel::kernel(line),
+        read: |line, _| by_function::kernel(line),
         examples: &[
             "[   12.345678]  do_idle+0x1f/0x40",
             "[    1.2] RIP: 0010:f.isra.0+0x1f/0x40 [ext4]",

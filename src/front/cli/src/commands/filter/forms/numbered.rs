@@ -3,8 +3,8 @@
 //!
 //! A logger may have put text in front of the number.
 
-use foldsym_reports::sanitizer::Line;
-use foldsym_symbolize::{AddressKind, module_and_offset};
+use foldsym_reports::sanitizer::{Line, place_at_end};
+use foldsym_symbolize::AddressKind;
 
 use super::frame::Frame;
 use crate::answer::address::hex;
@@ -25,10 +25,6 @@ pub(super) fn after_prefix(line: &str, read: fn(&str) -> Option<Frame>) -> Optio
 /// are adjusted to be inside of their calls.
 pub(super) fn sanitizer(text: &str) -> Option<Frame> {
     let line = Line::parse(text)?;
-    // LLVM's own dumps write all digits of an address. The runtimes write those that addresses have.
-    if is_padded(line.given) {
-        return None;
-    }
     let is_frame = line.place.is_some()
         || line.names == "(<unknown module>)"
         || line.names.strip_prefix("in ").is_some_and(|names| !names.is_empty());
@@ -50,20 +46,15 @@ pub(super) fn sanitizer(text: &str) -> Option<Frame> {
 /// `llvm::sys::PrintStackTrace`. With a symbolizer at hand they name functions, with a place or the module. All are return addresses.
 pub(super) fn llvm(text: &str) -> Option<Frame> {
     let (number, rest) = numbered(text)?;
-    let (given, rest) = rest.split_once(' ')?;
-    if !is_padded(given) || rest.is_empty() {
-        return None;
-    }
-    // The name of a module may contain ` (`, that of a function too: the module begins at the last one before a path.
-    let at = rest.rfind(" (/").or_else(|| rest.rfind(" (")).map_or(0, |at| at + 1);
-    let is_place = rest[at..].starts_with('(') && rest[at..].contains("+0x");
-    let place = module_and_offset(&rest[at..]).ok().filter(|_| is_place);
-    let names = if place.is_none() { rest } else { rest[..at].trim_end() };
+    let given = rest.split(' ').next()?;
+    let place = place_at_end(rest);
+    let names = place.map_or(rest, |(before, ..)| before).get(given.len()..)?.trim();
     // A debugger writes `in`, and systemd the module and a plus between spaces.
-    if names.starts_with("in ") || names.contains(" + 0x") {
+    if !is_padded(given) || names.starts_with("in ") || names.contains(" + 0x") || rest == given {
         return None;
     }
-    let (module, address) = place.map_or((None, 0), |(module, address)| (Some(module.to_owned()), address));
+    let (module, address) =
+        place.map_or((None, 0), |(_, module, address)| (Some(module.to_owned()), address));
     Some(Frame {
         number: Some(number),
         given: given.to_owned(),
