@@ -83,7 +83,7 @@ impl Fetcher {
         }
         let mut has_come = false;
         for mut done in waiting {
-            // The sender never sends. The channel closes when the module was fetched. One that is closed is seen after the time, too.
+            // The sender never sends: the channel closes when the module was fetched. A channel that closed in time is also seen after the time.
             match tokio::time::timeout_at(asking.until.into(), done.changed()).await {
                 Ok(_) => has_come = true,
                 // The answer is made once more with what came. What came later is answered as not fetched.

@@ -1,5 +1,5 @@
-//! Which lines of a log are frames. Each form is a row of one table: how its lines are read, and real lines as examples. A line that has
-//! a form by half has none.
+//! Which lines of a log are frames. Each form is a row of one table: how its lines are read, and real lines as examples. A line that
+//! matches a form only in part is no frame.
 
 mod by_function;
 mod frame;
