@@ -233,6 +233,17 @@ fn operation(text: &str) -> Result<Vec<u8>, String> {
             }
         }
     }
+    // ring's assembly, which the command with a server has, computes addresses of frames so.
+    if let Some(operand) = text.strip_prefix("DW_OP_plus_uconst 0x") {
+        let mut operand = u64::from_str_radix(operand, 16).map_err(|_| unknown())?;
+        let mut bytes = vec![0x23];
+        while operand > 0x7f {
+            bytes.push((operand & 0x7f) as u8 | 0x80);
+            operand >>= 7;
+        }
+        bytes.push(operand as u8);
+        return Ok(bytes);
+    }
     let code = match name {
         "DW_OP_deref" => 0x06,
         "DW_OP_and" => 0x1a,
@@ -298,6 +309,10 @@ mod tests {
         assert_eq!(
             x86("CFA=DW_OP_breg7 RSP+160, DW_OP_deref: RBX=[DW_OP_breg7 RSP-1, DW_OP_lit3], RIP=[CFA-8]"),
             "CFA=expression 77a00106 reg3=[expression 777f33] reg16=[CFA-8]"
+        );
+        assert_eq!(
+            x86("CFA=DW_OP_breg7 RSP+64, DW_OP_deref, DW_OP_plus_uconst 0x88: RIP=[CFA-8]"),
+            "CFA=expression 77c00006238801 reg16=[CFA-8]"
         );
         rules("CFA=RSP+8: RIP=[DW_OP_bra]", "elf64-x86-64").unwrap_err();
         rules("CFA=R99+8", "elf64-x86-64").unwrap_err();
