@@ -107,6 +107,7 @@ pub use error::StoreError;
 pub use id::{BuildId, DebugId, IdError, ModuleId, text_id};
 pub use local::{
     Checked, EntryInfo, EntryLock, GcReport, Listed, LocalStore, Pin, Problem, Published, SEARCH_INDEXES,
+    Scratch,
 };
 pub use options::{StoreOptions, debuginfod_cache, default_cache, default_cache_bytes, parse_bytes};
 pub use policy::GcOptions;

@@ -8,7 +8,7 @@ use crate::cache::CachedStore;
 use crate::completeness::Completeness;
 use crate::error::StoreError;
 use crate::id::{BuildId, ModuleId};
-use crate::local::{Checked, EntryInfo, EntryLock, GcReport, Listed, LocalStore, Pin, Published};
+use crate::local::{Checked, EntryInfo, EntryLock, GcReport, Listed, LocalStore, Pin, Published, Scratch};
 use crate::options::StoreOptions;
 use crate::policy::GcOptions;
 use crate::release::Release;
@@ -175,6 +175,18 @@ impl Store {
         match self {
             Self::Local(store) => store.pins(),
             Self::Cached(store) => store.pins(),
+        }
+    }
+
+    /// A place for a file that is compared with the store's before it is published: on the disk of the store, or of its cache if it is
+    /// remote.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn scratch(&self) -> Result<Scratch, StoreError> {
+        match self {
+            Self::Local(store) => store.scratch(),
+            Self::Cached(store) => store.cache().scratch(),
         }
     }
 

@@ -68,6 +68,14 @@ fn litter_of_killed_writers_goes_after_a_day() {
         fs::write(tmp.join(name), "").unwrap();
         age(&tmp.join(name), seconds);
     }
+    // What a conversion that was killed leaves, and a file in it that no conversion wrote.
+    for (name, files) in [("new-killed", &["program.fsym", ".fsym-abc"][..]), ("new-odd", &["notes"])] {
+        fs::create_dir(tmp.join(name)).unwrap();
+        for file in files {
+            fs::write(tmp.join(name).join(file), "").unwrap();
+        }
+        age(&tmp.join(name), 90_000);
+    }
     // A lock that is held stays, however old.
     let lock = store.lock(&id(7)).unwrap();
     age(&tmp.join(format!("{}.lock", id(7))), 90_000);
@@ -79,8 +87,9 @@ fn litter_of_killed_writers_goes_after_a_day() {
         fs::write(&place, format!("{}\n", id(1))).unwrap();
         age(&place, seconds);
     }
-    assert_eq!(store.gc(&day()).unwrap().litter, 3);
+    assert_eq!(store.gc(&day()).unwrap().litter, 5);
     let left = files(store.root());
+    assert!(!tmp.join("new-killed").exists() && tmp.join("new-odd/notes").exists());
     assert!(
         left.iter().any(|path| path == "tmp/new-young") && left.iter().any(|path| path.ends_with(".lock")),
         "{left:?}"

@@ -101,8 +101,9 @@ pub fn convert_into(
         lock.note_releases(&info.releases)?;
         return Ok(Stored { outcome: Outcome::Existing, report: None, stands });
     }
-    let folder = tempfile::tempdir().map_err(|error| at(&std::env::temp_dir(), "write to", error))?;
-    let path = folder.path().join("program.fsym");
+    // On the store's disk: the folder of temporary files may be too small for a symbol file, and a rename stays on one disk.
+    let scratch = store.scratch()?;
+    let path = scratch.file();
     let mut both = options.clone();
     if let Some(there) = &there {
         there.extras.add_to(&mut both, force);
@@ -129,7 +130,7 @@ pub fn convert_into(
     // The comparison has decided. If the bytes are those of the store's file, this writes its report alone. A new file replaces nothing:
     // another machine may have put a better one into a remote store since.
     info.replace = there.is_some() || is_damaged || force;
-    let publish = |to: &Path| std::fs::copy(&path, to).map(drop).map_err(|error| at(to, "write", error));
+    let publish = |to: &Path| std::fs::rename(&path, to).map_err(|error| at(to, "write", error));
     lock.publish(&info, publish)?;
     Ok(Stored { outcome, report: Some(report), stands: new.completeness() })
 }

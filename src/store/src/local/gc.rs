@@ -31,6 +31,9 @@ const NOTE_AGE: Duration = Duration::from_secs(24 * 3600);
 /// How the names of temporary files begin.
 pub(super) const TEMPORARY: &str = "new-";
 
+/// The name of the file in a [`Scratch`](crate::Scratch).
+pub(super) const SCRATCH_FILE: &str = "program.fsym";
+
 /// The bytes of an entry without a file: the block of its folder.
 const NOTE_BYTES: u64 = 4096;
 /// Bytes that are written into a cache are counted in pieces of this size.
@@ -66,6 +69,21 @@ struct Candidate<'s> {
     releases: Vec<Release>,
     /// Nothing but notes.
     is_bare: bool,
+}
+
+/// Removes the folder of a conversion that was killed, and its files: a conversion makes no folder in it.
+fn remove_scratch(folder: &Path) -> Result<u64, StoreError> {
+    let mut removed = 0;
+    for file in read_own_folder(folder)?.iter().filter(|file| is_file(file)) {
+        let name = file.file_name();
+        // The converter writes a file under such a name, and then renames it.
+        if name == SCRATCH_FILE || name.as_encoded_bytes().starts_with(b".fsym-") {
+            remove_file(&file.path())?;
+            removed += 1;
+        }
+    }
+    remove_empty(folder);
+    Ok(removed)
 }
 
 impl LocalStore {
@@ -282,14 +300,19 @@ impl LocalStore {
         Ok(removed)
     }
 
-    /// Removes temporary files of killed writers.
+    /// Removes temporary files and folders of killed writers.
     pub(super) fn sweep(&self, litter_age: Duration) -> Result<u64, StoreError> {
         let mut removed = 0;
         for file in read_own_folder(&self.tmp())? {
             let (path, name) = (file.path(), file.file_name());
             let is_lock = path.extension().is_some_and(|ending| ending == "lock");
             let is_ours = is_lock || name.as_encoded_bytes().starts_with(TEMPORARY.as_bytes());
-            if !is_ours || !is_file(&file) || age(&path).is_none_or(|age| age < litter_age) {
+            let is_old = || age(&path).is_some_and(|age| age >= litter_age);
+            if is_ours && !is_lock && file.file_type().is_ok_and(|kind| kind.is_dir()) && is_old() {
+                removed += remove_scratch(&path)?;
+                continue;
+            }
+            if !is_ours || !is_file(&file) || !is_old() {
                 continue;
             }
             let gone = if is_lock {

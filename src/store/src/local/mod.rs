@@ -16,6 +16,6 @@ pub use lock::EntryLock;
 pub use pins::Pin;
 pub(crate) use pins::{pin_name, read_pin};
 pub(crate) use publish::Made;
-pub use publish::{EntryInfo, Published};
+pub use publish::{EntryInfo, Published, Scratch};
 pub use store::LocalStore;
 pub(crate) use store::{builds_in, is_of};

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use foldsym_format::header::VERSION;
 use serde_json::{Map, Value, json};
-use tempfile::TempPath;
+use tempfile::{TempDir, TempPath};
 
 use super::absent::{MALFORMED, MISSING};
 use super::files::{make_folder, safe_name, touch};
@@ -165,6 +165,14 @@ impl LocalStore {
         Ok(Made::of(path, info)?)
     }
 
+    /// Makes a folder in `tmp/`.
+    pub(crate) fn scratch(&self) -> Result<Scratch, StoreError> {
+        let tmp = self.tmp();
+        make_folder(&tmp)?;
+        let made = tempfile::Builder::new().prefix(super::gc::TEMPORARY).tempdir_in(&tmp);
+        made.map(Scratch).map_err(|error| StoreError::io(&tmp, "write to", error))
+    }
+
     /// Makes an empty file in `tmp/`, which is removed when the value is dropped.
     fn temporary(&self) -> Result<TempPath, StoreError> {
         let tmp = self.tmp();
@@ -181,6 +189,18 @@ impl LocalStore {
             options.open(path)
         });
         made.map(|file| file.into_temp_path()).map_err(|error| StoreError::io(&tmp, "write to", error))
+    }
+}
+
+/// A folder in `tmp/` for one file. It is removed when the value is dropped; what a killed process leaves of it, a garbage collection
+/// removes.
+#[derive(Debug)]
+pub struct Scratch(TempDir);
+
+impl Scratch {
+    /// Where the file may be made. Nothing is there yet.
+    pub fn file(&self) -> PathBuf {
+        self.0.path().join(super::gc::SCRATCH_FILE)
     }
 }
 

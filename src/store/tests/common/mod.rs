@@ -79,7 +79,7 @@ pub(crate) fn files(root: &Path) -> Vec<String> {
 /// Makes a file look as if it had been used last so many seconds ago.
 pub(crate) fn age(path: &Path, seconds: u64) {
     let then = std::time::SystemTime::now() - std::time::Duration::from_secs(seconds);
-    std::fs::File::options().append(true).open(path).unwrap().set_modified(then).unwrap();
+    std::fs::File::open(path).unwrap().set_modified(then).unwrap();
 }
 
 /// Makes another sound file of the same id: its header names another processor.
