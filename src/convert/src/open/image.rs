@@ -341,9 +341,9 @@ pub(crate) struct Image<'f> {
     pub own_symbols: Vec<(u64, &'f [u8])>,
     /// Where data and code begin in executable sections, in table order.
     pub code_marks: Vec<CodeMark>,
-    /// The bytes of the ELF files that this is made of, the one with the debug information first: [`variables`](super::variables) reads
-    /// their tables again. Empty for other formats.
-    pub elf_files: Vec<&'f [u8]>,
+    /// The bytes of the ELF or Mach-O files that this is made of, the one with the debug information first:
+    /// [`variables`](super::variables) reads their symbol tables again. Empty for other formats.
+    pub files_read: Vec<&'f [u8]>,
     /// Names of `STT_FILE` symbols.
     pub symbol_files: Vec<&'f [u8]>,
     pub linker: Linker,
@@ -411,4 +411,13 @@ impl DebugSections<'_> {
     pub(crate) fn has_units(&self) -> bool {
         !self.get(DebugSection::Info).is_empty() || !self.get(DebugSection::Types).is_empty()
     }
+}
+
+/// The symbol of a variable.
+pub(crate) struct VariableSymbol<'f> {
+    pub(crate) name: &'f [u8],
+    pub(crate) address: ImageAddr,
+    pub(crate) size: u64,
+    /// The `STT_FILE` symbol before it, if it is local.
+    pub(crate) file: Option<&'f [u8]>,
 }

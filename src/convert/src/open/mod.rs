@@ -25,18 +25,18 @@ mod separate;
 mod split;
 #[cfg(test)]
 mod tests;
+mod variables;
 
 pub use archive::{Part, parts};
 pub use compressed::is_compressed;
 pub use elf::{Holdings, holdings};
-pub(crate) use elf::{VariableSymbol, variables};
 pub use error::OpenError;
 pub use files::Files;
 pub use frames::{FrameBytes, frame_sections};
 pub use gpu::{DeviceCode, DevicePlace, device_code};
 pub(crate) use image::{
     Arch, Binding, BlockMapSection, CodeMark, DebugSection, DebugSections, Format, Image, ImageKind, Linker,
-    LoadedSegment, MarkKind, Restored, Symbol, SymbolKind,
+    LoadedSegment, MarkKind, Restored, Symbol, SymbolKind, VariableSymbol,
 };
 pub(crate) use options::OpenOptions;
 pub use peek::{Peeked, peek};
@@ -44,3 +44,4 @@ pub(crate) use program::{ProgramSource, open_image, open_program};
 pub(crate) use relocate_check::{needs_relocation, relocated_by_object};
 pub(crate) use relocations::{KeptRelocation, KeptSection, RelocationSymbol};
 pub(crate) use split::{DwoFinder, SplitFile, open_dwo};
+pub(crate) use variables::variables;

@@ -320,9 +320,9 @@ pub(super) fn join<'f>(image: &mut Image<'f>, mut debug: Image<'f>) {
     }
     // Relocatable files have addresses of their own, and those of the debug file count.
     if image.kind == ImageKind::Relocatable {
-        image.elf_files.clear();
+        image.files_read.clear();
     }
-    image.elf_files.splice(0..0, std::mem::take(&mut debug.elf_files));
+    image.files_read.splice(0..0, std::mem::take(&mut debug.files_read));
     join_symbols(image, debug);
 }
 

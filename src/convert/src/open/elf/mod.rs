@@ -19,6 +19,7 @@ use super::error::OpenError;
 use super::files::Files;
 use super::image::{
     Arch, CodeSection, DebugSections, Format, Image, ImageKind, Linker, LoadedSegment, Restored,
+    VariableSymbol,
 };
 use super::magic::not_an_object;
 use super::relocations::KeptRelocations;
@@ -30,7 +31,6 @@ use crate::toolchain::linkers::{
 use crate::util::text::{self, shown};
 use layout::Layout;
 use sections::{Contents, DebugLayout};
-pub(crate) use variables::VariableSymbol;
 
 /// The largest section alignment that synthetic addresses respect. It is above any page size in use.
 const MAX_ALIGN: u64 = 1 << 32;
@@ -133,7 +133,7 @@ pub(super) fn read<'f>(
         versions,
         own_symbols: Vec::new(),
         code_marks: marks,
-        elf_files: vec![data],
+        files_read: vec![data],
         symbol_files,
         linker,
         debug,
@@ -148,17 +148,12 @@ pub(super) fn read<'f>(
     Ok((image, links))
 }
 
-/// The variables of a program, by address. What is damaged was reported when the image was made.
-pub(crate) fn variables<'f>(image: &Image<'f>) -> Vec<VariableSymbol<'f>> {
-    let mut found = Vec::new();
-    // The file with the debug information comes last, and counts more.
-    for data in image.elf_files.iter().rev() {
-        let Ok(tables) = Tables::parse(&image.path, data) else { continue };
-        if let Ok(layout) = layout(&image.path, &tables, &mut OpenDiagnostics::default()) {
-            variables::add(image, &tables, &layout, &mut found);
-        }
+/// Adds the variables of one of the files that an image is made of.
+pub(super) fn add_variables<'f>(image: &Image<'f>, data: &'f [u8], found: &mut Vec<VariableSymbol<'f>>) {
+    let Ok(tables) = Tables::parse(&image.path, data) else { return };
+    if let Ok(layout) = layout(&image.path, &tables, &mut OpenDiagnostics::default()) {
+        variables::add(image, &tables, &layout, found);
     }
-    variables::by_address(found)
 }
 
 /// The linker of a file, guessed from the names that linkers and compilers leave in it ([`crate::toolchain::linkers`]).

@@ -5,32 +5,9 @@ use object::elf;
 use super::layout::Layout;
 use crate::model::ImageAddr;
 use crate::open::elf_tables::{SymbolPlace, Tables};
-use crate::open::image::Image;
+use crate::open::image::{Image, VariableSymbol};
 use crate::toolchain::suffixes::without_version;
 use crate::util::text;
-
-/// The symbol of a variable.
-pub(crate) struct VariableSymbol<'f> {
-    pub(crate) name: &'f [u8],
-    pub(crate) address: ImageAddr,
-    pub(crate) size: u64,
-    /// The `STT_FILE` symbol before it, if it is local.
-    pub(crate) file: Option<&'f [u8]>,
-}
-
-/// Orders variables by address, one for each: that of the largest size, and of these the last, as llvm-symbolizer takes them.
-pub(super) fn by_address(mut found: Vec<VariableSymbol<'_>>) -> Vec<VariableSymbol<'_>> {
-    // Stable: of equal symbols the last stays last.
-    found.sort_by_key(|symbol| (symbol.address, symbol.size));
-    found.dedup_by(|later, kept| {
-        let is_same = later.address == kept.address;
-        if is_same {
-            std::mem::swap(later, kept);
-        }
-        is_same
-    });
-    found
-}
 
 /// Adds the variables of one file.
 pub(super) fn add<'f>(

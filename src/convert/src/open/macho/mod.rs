@@ -21,7 +21,7 @@ use super::error::OpenError;
 use super::files::Files;
 use super::image::{
     Arch, Binding, CodeSection, DebugSection, DebugSections, Format, Image, ImageKind, Linker, LoadedSegment,
-    Restored, Symbol, SymbolKind,
+    Restored, Symbol, SymbolKind, VariableSymbol,
 };
 use super::relocations::KeptRelocations;
 use crate::diagnostics::opening::{OpenDiagnosticKind, OpenDiagnostics};
@@ -51,9 +51,9 @@ pub(super) fn read<'f>(
 ) -> Result<(Image<'f>, bool), OpenError> {
     match data.first_chunk().map(|magic| u32::from_be_bytes(*magic)) {
         Some(macho::MH_MAGIC_64 | macho::MH_CIGAM_64) => {
-            MachReader::<MachHeader64<Endianness>>::parse(files, path, data, 8)?.image()
+            MachReader::<MachHeader64<Endianness>>::parse(path, data, 8)?.image(files)
         }
-        _ => MachReader::<MachHeader32<Endianness>>::parse(files, path, data, 4)?.image(),
+        _ => MachReader::<MachHeader32<Endianness>>::parse(path, data, 4)?.image(files),
     }
 }
 
@@ -71,6 +71,17 @@ pub(super) fn uuid(data: &[u8]) -> &[u8] {
         .unwrap_or_default()
 }
 
+/// The variables of a thin file; none if it is damaged, which was reported when it was opened.
+pub(super) fn variables<'f>(path: &Path, data: &'f [u8]) -> Vec<VariableSymbol<'f>> {
+    let found = match data.first_chunk().map(|magic| u32::from_be_bytes(*magic)) {
+        Some(macho::MH_MAGIC_64 | macho::MH_CIGAM_64) => {
+            MachReader::<MachHeader64<Endianness>>::parse(path, data, 8).map(MachReader::variables)
+        }
+        _ => MachReader::<MachHeader32<Endianness>>::parse(path, data, 4).map(MachReader::variables),
+    };
+    found.unwrap_or_default()
+}
+
 struct MachOSection<'f, S> {
     header: &'f S,
     /// The section's bytes in the file, cut at the end of the file.
@@ -79,7 +90,6 @@ struct MachOSection<'f, S> {
 }
 
 struct MachReader<'a, 'f, Mach: MachHeader<Endian = Endianness>> {
-    files: &'f Files,
     path: &'a Path,
     data: &'f [u8],
     endian: Endianness,
@@ -96,7 +106,7 @@ struct MachReader<'a, 'f, Mach: MachHeader<Endian = Endianness>> {
 }
 
 impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
-    fn parse(files: &'f Files, path: &'a Path, data: &'f [u8], address_size: u8) -> Result<Self, OpenError> {
+    fn parse(path: &'a Path, data: &'f [u8], address_size: u8) -> Result<Self, OpenError> {
         let malformed = |place: &'static str| {
             move |error: object::read::Error| OpenError::malformed(path, place, error.to_string())
         };
@@ -107,7 +117,6 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
             return Err(OpenError::Unsupported { path: path.to_owned(), what });
         }
         let mut reader = Self {
-            files,
             path,
             data,
             endian,
@@ -182,7 +191,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
         self.strings = self.data.read_bytes_at(start, end.saturating_sub(start)).unwrap_or_default();
     }
 
-    fn image(mut self) -> Result<(Image<'f>, bool), OpenError> {
+    fn image(mut self, files: &'f Files) -> Result<(Image<'f>, bool), OpenError> {
         let kind = match self.header.filetype(self.endian) {
             macho::MH_OBJECT => ImageKind::Relocatable,
             macho::MH_DSYM => ImageKind::DebugOnly,
@@ -193,11 +202,11 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
         };
         let (sections, position) = self.code_sections();
         let (symbols, has_debug_map) = self.symbols(&sections, &position);
-        let debug = self.debug_sections(kind == ImageKind::Relocatable)?;
+        let debug = self.debug_sections(files, kind == ImageKind::Relocatable)?;
         let lowest = sections.first().map_or(0, |section| section.range.start.0);
         let code = self.code(&sections);
         let image = Image {
-            elf_files: Vec::new(),
+            files_read: vec![self.data],
             path: self.path.to_owned(),
             debug_path: None,
             format: Format::MachO,
@@ -365,7 +374,56 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
         (symbols, has_debug_map)
     }
 
-    fn debug_sections(&mut self, relocatable: bool) -> Result<DebugSections<'f>, OpenError> {
+    /// The symbols in sections without instructions. `nlist` has no size: a variable ends where the next symbol of its section begins,
+    /// as in `llvm-symbolizer`.
+    fn variables(mut self) -> Vec<VariableSymbol<'f>> {
+        let (sections, position) = self.code_sections();
+        let name_room = text::room(self.strings.len(), self.symbols.len());
+        let mut found: Vec<(u32, VariableSymbol<'f>)> = Vec::new();
+        for raw in self.symbols.iter().filter(|raw| raw.is_definition()) {
+            let ordinal = usize::from(raw.n_sect()).wrapping_sub(1);
+            let place = position.get(ordinal).copied().unwrap_or(u32::MAX);
+            let address = ImageAddr(raw.n_value(self.endian).into());
+            let is_data = sections
+                .get(place as usize)
+                .is_some_and(|section| !section.executable && section.range.contains(address));
+            let name = self.strings.get(raw.n_strx(self.endian) as usize..).and_then(text::until_zero);
+            let Some(name) =
+                name.filter(|name| is_data && !name_room.is_short() && name_room.spend(name.len()))
+            else {
+                continue;
+            };
+            // Mach-O puts a `_` before every C name.
+            let own = name.strip_prefix(b"_").unwrap_or(name);
+            if own.is_empty() || is_section_label(name) || is_macho_header(own) {
+                continue;
+            }
+            let name = own;
+            found.push((place, VariableSymbol { name, address, size: 0, file: None }));
+        }
+        // Stable: of symbols at one address the last stays last.
+        found.sort_by_key(|(place, symbol)| (*place, symbol.address));
+        let mut next: Option<(u32, ImageAddr, u64)> = None;
+        for (place, symbol) in found.iter_mut().rev() {
+            let end = match next {
+                Some((same, address, size)) if same == *place && address == symbol.address => {
+                    symbol.size = size;
+                    continue;
+                }
+                Some((same, address, _)) if same == *place => address,
+                _ => sections.get(*place as usize).map_or(symbol.address, |section| section.range.end),
+            };
+            symbol.size = end.0 - symbol.address.0;
+            next = Some((*place, symbol.address, symbol.size));
+        }
+        found.into_iter().map(|(_, symbol)| symbol).collect()
+    }
+
+    fn debug_sections(
+        &mut self,
+        files: &'f Files,
+        relocatable: bool,
+    ) -> Result<DebugSections<'f>, OpenError> {
         let mut debug = DebugSections::default();
         for (index, section) in self.sections.iter().enumerate() {
             let name = section.header.name();
@@ -384,7 +442,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
                     .ok_or_else(|| malformed("shorter than the header of a __zdebug section".to_owned()))?;
                 // Big-endian in every file, as in ELF.
                 let size = u64::from_be_bytes(*size);
-                let mut bytes = self.files.reserve(self.path, &place(), size, length)?;
+                let mut bytes = files.reserve(self.path, &place(), size, length)?;
                 decompress::append(Compression::Zlib, input, size, &mut bytes).map_err(malformed)?;
                 owned = Some(bytes);
             }
@@ -402,7 +460,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
                 let mut bytes = match owned {
                     Some(bytes) => bytes,
                     None => {
-                        let mut bytes = self.files.reserve(self.path, &place(), length, length)?;
+                        let mut bytes = files.reserve(self.path, &place(), length, length)?;
                         bytes.extend_from_slice(input);
                         bytes
                     }
@@ -418,7 +476,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
                 }
                 owned = Some(bytes);
             }
-            debug.set(id, owned.map_or(input, |bytes| self.files.keep(bytes)));
+            debug.set(id, owned.map_or(input, |bytes| files.keep(bytes)));
         }
         Ok(debug)
     }

@@ -124,7 +124,7 @@ pub(crate) struct Convert {
     // The file keeps such calls by linkage name.
     #[arg(long, conflicts_with = "demangled", help_heading = CONTENTS, hide_short_help = true)]
     pub(crate) imports: bool,
-    /// Keeps global variables: name, size, file and line, for `lookup --data` and reports of thread sanitizer (ELF only)
+    /// Keeps global variables: name, size, file and line, for `lookup --data` and reports of thread sanitizer
     // The file keeps them by linkage name.
     #[arg(long, conflicts_with = "demangled", help_heading = CONTENTS, hide_short_help = true)]
     pub(crate) data: bool,

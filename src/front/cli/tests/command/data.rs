@@ -61,3 +61,21 @@ fn variables_are_an_option() {
         assert_eq!(said.out, expected);
     }
 }
+
+/// Mach-O gives no size: a variable ends where the next symbol or its section does, as llvm-symbolizer 22 answers.
+#[test]
+fn a_variable_of_a_mach_o_program_is_found() {
+    let dsym = "macho.arm64.dSYM/Contents/Resources/DWARF/macho";
+    for (name, address, expected) in [
+        (dsym, "0x100004000", "units_sink\n4294983680 4\n/src/macho.cpp:15\n\n"),
+        (dsym, "0x100004003", "units_sink\n4294983680 4\n/src/macho.cpp:15\n\n"),
+        (dsym, "0x100004004", NOTHING),
+        ("macho.arm64.o", "0x1260", "units_sink\n4704 4\n/src/macho.cpp:15\n\n"),
+    ] {
+        assert_eq!(
+            Fsym::of(name, &["--data"]).run("lookup", &["--data", address]).out,
+            expected,
+            "{name} {address}"
+        );
+    }
+}
