@@ -24,11 +24,26 @@ pub(crate) fn append(name: &[u8], options: &DemangleOptions, out: &mut String) -
             out.replace_range(start..start + theirs.len(), llvm);
         }
     }
+    if matches!(scheme, Some([b'Z', b'T', b'C', ..])) {
+        order_construction(out, start);
+    }
     if !suffix.is_empty() {
         let suffix = std::str::from_utf8(suffix).map_err(|_| fmt::Error)?;
         out.extend([" (", suffix, ")"]);
     }
     Ok(())
+}
+
+/// Puts the two classes of a construction vtable into the order of LLVM and GNU: that of the base first. The mangled name has the class
+/// that contains it first, and so has `cpp_demangle`.
+fn order_construction(out: &mut String, start: usize) {
+    const WORDS: &str = "construction vtable for ";
+    const IN: &str = "-in-";
+    let Some(classes) = out[start..].strip_prefix(WORDS) else { return };
+    // No class of C++ has a hyphen in its name but in an expression, which no parser of this text could tell.
+    let Some((whole, base)) = classes.split_once(IN).filter(|(_, base)| !base.contains(IN)) else { return };
+    let ordered = format!("{WORDS}{base}{IN}{whole}");
+    out.replace_range(start.., &ordered);
 }
 
 fn spell(name: &[u8], options: &DemangleOptions, out: &mut String) -> fmt::Result {
