@@ -3,6 +3,7 @@
 
 mod check;
 mod corpus;
+mod flags;
 mod fuzz;
 mod nightly;
 mod ready;
@@ -35,6 +36,7 @@ const CHORES: &[Chore] = &[
         help: "build or fetch the large reference programs into corpus/",
         run: corpus::run,
     },
+    Chore { name: "flags", help: "compile with each flag that BUILD-FLAGS.md advises", run: flags::run },
     Chore { name: "fuzz", help: "run the fuzz targets, or say what their corpora reach", run: fuzz::run },
     Chore { name: "help", help: "this list; each task prints its own with --help", run: help },
 ];

@@ -6,6 +6,9 @@ mod ripgrep;
 mod rocksdb;
 mod sid;
 
+use std::path::PathBuf;
+use std::process::Command;
+
 use xtask::sh;
 
 const HELP: &str = "cargo xtask corpus [kernel|libc|ripgrep|rocksdb [VARIANT]...|sid [COMMAND [ARG]...]|all]
@@ -18,6 +21,13 @@ const HELP: &str = "cargo xtask corpus [kernel|libc|ripgrep|rocksdb [VARIANT]...
            in its folder `work`
   all      kernel, libc and RocksDB's variant `main`
 What exists is kept; delete a file below corpus/ to make it again.";
+
+/// A command that runs a program in the folder `work` of the root of Debian `sid`, and that folder. The root must be there.
+pub(crate) fn in_sid(program: &str) -> (Command, PathBuf) {
+    let root = sh::root().join("corpus/sid");
+    let folder = root.join(sid::WORK);
+    (sid::command(&root, program), folder)
+}
 
 /// Builds or fetches the named parts; see `HELP`.
 ///

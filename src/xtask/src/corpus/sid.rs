@@ -11,7 +11,7 @@ use xtask::sh;
 const PACKAGES: &[&str] = &["clang-23", "lld-23", "llvm-23", "gcc-16", "g++-16", "mold", "libc6-dev"];
 
 /// The folder of the root in which commands run. A source that is copied here is compiled by its name alone.
-const WORK: &str = "work";
+pub(super) const WORK: &str = "work";
 
 /// Written once all packages are installed.
 const DONE: &str = "foldsym-packages";
@@ -32,7 +32,15 @@ pub(crate) fn run(corpus: &Path, args: &[String]) -> Result<(), String> {
         );
         return Ok(());
     }
-    sh::run(inside(&root, "cd /work && exec \"$0\" \"$@\"").args(args))
+    let (program, args) = args.split_first().ok_or("no command")?;
+    sh::run(command(&root, program).args(args))
+}
+
+/// A program in the folder `work` of the root.
+pub(super) fn command(root: &Path, program: &str) -> Command {
+    let mut command = inside(root, "cd /work && exec \"$0\" \"$@\"");
+    command.arg(program);
+    command
 }
 
 fn make(root: &Path) -> Result<(), String> {
