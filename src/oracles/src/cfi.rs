@@ -212,7 +212,37 @@ fn place(text: &str, machine: &str) -> Result<String, String> {
     }
 }
 
-/// The bytes of the operations that unwinding needs: the ones that compilers use and that the C library has by hand.
+/// Operations without an operand (DWARF 5 7.7.1), but for literals.
+const WITHOUT_OPERAND: &[(&str, u8)] = &[
+    ("DW_OP_deref", 0x06),
+    ("DW_OP_dup", 0x12),
+    ("DW_OP_drop", 0x13),
+    ("DW_OP_over", 0x14),
+    ("DW_OP_swap", 0x16),
+    ("DW_OP_rot", 0x17),
+    ("DW_OP_abs", 0x19),
+    ("DW_OP_and", 0x1a),
+    ("DW_OP_div", 0x1b),
+    ("DW_OP_minus", 0x1c),
+    ("DW_OP_mod", 0x1d),
+    ("DW_OP_mul", 0x1e),
+    ("DW_OP_neg", 0x1f),
+    ("DW_OP_not", 0x20),
+    ("DW_OP_or", 0x21),
+    ("DW_OP_plus", 0x22),
+    ("DW_OP_shl", 0x24),
+    ("DW_OP_shr", 0x25),
+    ("DW_OP_shra", 0x26),
+    ("DW_OP_xor", 0x27),
+    ("DW_OP_eq", 0x29),
+    ("DW_OP_ge", 0x2a),
+    ("DW_OP_gt", 0x2b),
+    ("DW_OP_le", 0x2c),
+    ("DW_OP_lt", 0x2d),
+    ("DW_OP_ne", 0x2e),
+];
+
+/// The bytes of an operation that the call frame information of programs has.
 fn operation(text: &str) -> Result<Vec<u8>, String> {
     let unknown = || format!("operation `{text}`");
     let name = text.split(' ').next().unwrap_or_default();
@@ -244,15 +274,8 @@ fn operation(text: &str) -> Result<Vec<u8>, String> {
         bytes.push(operand as u8);
         return Ok(bytes);
     }
-    let code = match name {
-        "DW_OP_deref" => 0x06,
-        "DW_OP_and" => 0x1a,
-        "DW_OP_plus" => 0x22,
-        "DW_OP_shl" => 0x24,
-        "DW_OP_ge" => 0x2a,
-        _ => return Err(unknown()),
-    };
-    Ok(vec![code])
+    let known = WITHOUT_OPERAND.iter().find(|(known, _)| *known == text);
+    Ok(vec![known.ok_or_else(unknown)?.1])
 }
 
 /// DWARF's number of a register by the name that `llvm-dwarfdump` prints.
