@@ -169,7 +169,10 @@ fn stand_in(
         "--functions=linkage",
         "--no-debuginfod",
     ]);
-    let said = sh::filter(command.env("FOLDSYM_CACHE", scratch.join("cache")), &input)?;
+    // An older build of foldsym may have converted the program too.
+    let cache = scratch.join("cache");
+    let _ = std::fs::remove_dir_all(&cache);
+    let said = sh::filter(command.env("FOLDSYM_CACHE", cache), &input)?;
     let answer = |line: &str| {
         let json: Value = serde_json::from_str(line).map_err(|error| format!("stand-in: {error}: {line}"))?;
         Answer::llvm(&json)

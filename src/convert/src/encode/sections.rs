@@ -133,7 +133,7 @@ impl RecordTables<'_> {
     /// 1 + the symbol of a piece; 0 if it has none, or has the name of its function.
     fn piece_name(&self, function: FuncId, symbol: Option<NameId>) -> i64 {
         let function = &self.program.functions[function.index()];
-        let own = self.program.name_of(function);
+        let own = self.program.shown_name(function);
         match symbol {
             Some(symbol) if self.plan.name(symbol) == self.plan.name(own) => 0,
             symbol => self.plan.optional_name(symbol),

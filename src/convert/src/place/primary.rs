@@ -37,8 +37,8 @@ pub enum Naming {
 struct Choice {
     function: FuncId,
     primary: Option<NameId>,
-    /// The names of parts (`f.cold`) are not shown.
-    hides_part: bool,
+    /// The name that the part has in place of its symbol's (`f.cold`).
+    part: Option<NameId>,
 }
 
 /// What makes one name of a function preferable to another: compared field by field.
@@ -73,12 +73,12 @@ pub(crate) fn choose<'f>(
         let of = |claim: &Claim| chooser.of_claim(claim, functions);
         let chosen: Vec<(usize, Choice)> =
             list.par_iter().enumerate().filter_map(|(at, claim)| Some((at, of(claim)?))).collect();
-        for (at, Choice { function, primary, hides_part }) in chosen {
+        for (at, Choice { function, primary, part }) in chosen {
             let function = &mut functions[function.index()];
             // A name of the entry counts before that of another range.
             function.primary = function.primary.or(primary);
-            if hides_part {
-                list[at].members.iter_mut().for_each(|member| member.symbol = None);
+            if part.is_some() {
+                list[at].members.iter_mut().for_each(|member| member.symbol = part);
             }
         }
     }
@@ -147,7 +147,8 @@ impl Chooser<'_, '_, '_> {
             }
         };
         let primary = (name != shown).then_some(name);
-        (primary.is_some() || hides_part).then_some(Choice { function: id, primary, hides_part })
+        let part = hides_part.then_some(name);
+        (primary.is_some() || part.is_some()).then_some(Choice { function: id, primary, part })
     }
 
     /// The name in the debug information, for a function without a symbol in the table that is read.

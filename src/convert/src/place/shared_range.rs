@@ -49,6 +49,8 @@ struct SameAs {
     name: NameId,
     /// The DIE that describes the function again; `None` if `name` is an alias of `of`.
     described_again: Option<DieOffset>,
+    /// Both are labels of one piece of assembly code.
+    is_label: bool,
 }
 
 impl SharedRange {
@@ -66,8 +68,14 @@ impl SharedRange {
                 format!("over {MAX_DEFINITIONS} definitions of one name at {start:#x}: the later ones have the lines of the first")
             });
         }
-        for SameAs { function, of, name, described_again } in self.same.drain(..) {
+        for SameAs { function, of, mut name, described_again, is_label } in self.same.drain(..) {
             same.insert(function, of);
+            if is_label {
+                // The last label names the code, as `llvm-symbolizer` has it, and the ones before are aliases.
+                let last = functions[function.index()].origin;
+                let before = std::mem::replace(&mut functions[of.index()].origin, last);
+                name = placing.names.origin(before).name;
+            }
             match described_again {
                 Some(die) => diagnostics.add(Kind::DuplicateFunction, die.0, || {
                     let name = String::from_utf8_lossy(placing.names.text(name)).into_owned();
@@ -119,15 +127,21 @@ pub(crate) fn share(
             if function == first {
                 join_part(placing, piece, places.get(&first).map(|&place| &mut members[place]));
             } else {
-                same_as.push(SameAs { function, of: first, name, described_again: Some(piece.die) });
+                same_as.push(SameAs {
+                    function,
+                    of: first,
+                    name,
+                    described_again: Some(piece.die),
+                    is_label: false,
+                });
             }
             continue;
         }
         seen.entry(same).or_default().push((function, piece.rows().is_some()));
         let label_of = label(placing, &functions[function.index()]);
-        let explained = variant_of(placing, name, &known).or_else(|| labels.get(&label_of?).copied());
-        if let Some(of) = explained {
-            same_as.push(SameAs { function, of, name, described_again: None });
+        let variant = variant_of(placing, name, &known);
+        if let Some(of) = variant.or_else(|| labels.get(&label_of?).copied()) {
+            same_as.push(SameAs { function, of, name, described_again: None, is_label: variant.is_none() });
             continue;
         }
         known.add(&placing.names, name, function);
