@@ -25,6 +25,8 @@ const HELP: &str = "cargo xtask names [PROGRAM]... [--addresses N] [--seed S] [-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum NameCause {
     Equal,
+    /// The tool's has the version of the symbol (`f@V1`), which is no part of a function's name.
+    Version,
     /// The tool prints `??`. It reads no symbols of a separate debug file.
     Nameless,
     /// Ours is the symbol of a clone or a part (`f.part.0`), the tool's the name in DWARF (`f`).
@@ -37,8 +39,9 @@ enum NameCause {
 }
 
 impl NameCause {
-    const ALL: [NameCause; 6] = [
+    const ALL: [NameCause; 7] = [
         NameCause::Equal,
+        NameCause::Version,
         NameCause::Nameless,
         NameCause::Clone,
         NameCause::OtherName,
@@ -49,6 +52,7 @@ impl NameCause {
     fn words(self) -> &'static str {
         match self {
             NameCause::Equal => "equal",
+            NameCause::Version => "llvm-symbolizer's has the version of the symbol",
             NameCause::Nameless => "llvm-symbolizer has no name",
             NameCause::Clone => {
                 "ours is the symbol of a clone or a part, llvm-symbolizer's the name in DWARF"
@@ -72,6 +76,7 @@ impl NameCause {
         let of_function = |name: &str| shown(name) || has(name, &known.aliases);
         match () {
             () if ours == theirs => NameCause::Equal,
+            () if theirs.strip_prefix(ours).is_some_and(is_version) => NameCause::Version,
             // The stand-in may show another name than `lookup`, but no other function.
             () if !is_clone && !of_function(ours) && !of_member(ours) => NameCause::None,
             () if theirs.is_empty() => NameCause::Nameless,
@@ -81,6 +86,15 @@ impl NameCause {
             () => NameCause::None,
         }
     }
+}
+
+/// Whether a name ends with a version of this form: `@V1`, `@@V1`.
+fn is_version(ending: &str) -> bool {
+    let version = ending.strip_prefix('@').map(|version| version.strip_prefix('@').unwrap_or(version));
+    version.is_some_and(|version| {
+        version.contains(|letter: char| letter.is_ascii_alphanumeric())
+            && version.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.'))
+    })
 }
 
 /// See `HELP`.
@@ -200,6 +214,8 @@ mod tests {
         };
         for (ours, theirs, cause) in [
             ("abort", "abort", NameCause::Equal),
+            ("abort", "abort@@V_1.2", NameCause::Version),
+            ("abort", "abort@Base#f", NameCause::None),
             ("abort", "", NameCause::Nameless),
             ("abort.part.0", "abort", NameCause::Clone),
             ("abort", "__GI_abort", NameCause::OtherName),

@@ -16,7 +16,7 @@ use super::options::OpenOptions;
 use super::separate;
 use super::split::{SplitFile, open_package};
 use crate::diagnostics::opening::{OpenDiagnostic, OpenDiagnosticKind};
-use crate::toolchain::suffixes::{may_be_version, without_version};
+use crate::toolchain::suffixes::without_version;
 
 /// The source of a program.
 #[derive(Clone, Copy)]
@@ -115,7 +115,7 @@ impl<'f> Opened<'f> {
                 // The tables of versions of a debug file have no bytes, and the program that has them is not there.
                 if image.kind == ImageKind::DebugOnly && links.has_versions {
                     for symbol in &mut image.symbols {
-                        symbol.name = without_version(symbol.name, may_be_version);
+                        symbol.name = without_version(symbol.name, |_| true);
                     }
                 }
                 image

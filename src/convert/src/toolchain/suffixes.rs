@@ -127,8 +127,10 @@ pub(crate) fn is_stub_of_mold(symbol: &[u8]) -> bool {
 }
 
 /// The name of an ELF symbol without its version, which is one of those that the file's tables define. Other names have an `@` of their
-/// own: Crystal's methods (`*Type@Base#method`), Zig's, and those that a tool renamed.
-pub(crate) fn without_version(name: &[u8], is_version: impl Fn(&[u8]) -> bool) -> &[u8] {
+/// own: Crystal's methods (`*Type@Base#method`), Zig's, and those that a tool renamed. GNU ld defines a version for each of these in a
+/// program that exports them, so a version must also look like one.
+pub(crate) fn without_version(name: &[u8], is_defined: impl Fn(&[u8]) -> bool) -> &[u8] {
+    let is_version = |text: &[u8]| may_be_version(text) && is_defined(text);
     // The version is the last part of the name, so it is found from the end.
     let Some(at) = memchr::memrchr(VERSION, name).filter(|at| is_version(&name[at + 1..])) else {
         return name;
@@ -140,9 +142,13 @@ pub(crate) fn without_version(name: &[u8], is_version: impl Fn(&[u8]) -> bool) -
     }
 }
 
-/// True if a text may be the name of a version, as linkers' scripts define them (`GLIBC_2.2.5`). It is asked only where the tables of versions
-/// have no bytes.
-pub(crate) fn may_be_version(text: &[u8]) -> bool {
+/// The part of a name that GNU ld writes into `.dynsym`: it takes what follows the first `@` for a version. `None` for a name without.
+pub(crate) fn exported_part(name: &[u8]) -> Option<&[u8]> {
+    memchr::memchr(VERSION, name).map(|at| &name[..at])
+}
+
+/// True if a text may be the name of a version, as linkers' scripts define them (`GLIBC_2.2.5`).
+fn may_be_version(text: &[u8]) -> bool {
     !text.is_empty() && text.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.'))
 }
 
@@ -250,10 +256,14 @@ mod tests {
             ("step@first.kind", "step@first.kind"),
             ("*Type@Base#method<Int32>:Nil", "*Type@Base#method<Int32>:Nil"),
             ("*Type@Base#method@V1", "*Type@Base#method"),
+            // GNU ld defines such a version.
+            ("*Type@V#m", "*Type@V#m"),
         ] {
-            let found = without_version(name.as_bytes(), |text| matches!(text, b"V1" | b"V2"));
+            let found = without_version(name.as_bytes(), |text| matches!(text, b"V1" | b"V2" | b"V#m"));
             assert_eq!(found, expected.as_bytes(), "{name}");
         }
+        assert_eq!(exported_part(b"*Type@V#m@x"), Some(&b"*Type"[..]));
+        assert_eq!(exported_part(b"f"), None);
         for (text, expected) in
             [("GLIBC_2.2.5", true), ("libz.so.1", true), ("", false), ("Base#method<Int32>", false)]
         {

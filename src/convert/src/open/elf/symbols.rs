@@ -14,7 +14,7 @@ use crate::open::error::OpenError;
 use crate::open::image::{Binding, CodeMark, MarkKind, Symbol, SymbolKind};
 use crate::toolchain::assemblers::is_local_label;
 use crate::toolchain::itanium_abi::is_vtable;
-use crate::toolchain::suffixes::without_version;
+use crate::toolchain::suffixes::{exported_part, without_version};
 use crate::util::hash::{HashSet, hash};
 use crate::util::text;
 use crate::util::text::{TOGETHER, shown, soon};
@@ -111,7 +111,14 @@ pub(super) fn read<'f>(
     };
     // The two tables are read at once. `.symtab` still comes first in the result, so its order does not depend on threads.
     let ((whole, shared), dynamic) = rayon::join(whole, || read(elf::SHT_DYNSYM.0, true));
-    let new = shared.others(&whole, dynamic.symbols, &dynamic.hashes);
+    let mut new = shared.others(&whole, dynamic.symbols, &dynamic.hashes);
+    if !new.is_empty() {
+        // What is left of a name whose second half became a version is no other name of the function.
+        let exported = whole.symbols.iter().filter(|symbol| symbol.binding != Binding::Local);
+        let parts = exported.filter_map(|symbol| Some((symbol.address, exported_part(symbol.name)?)));
+        let parts: HashSet<(u64, &[u8])> = parts.collect();
+        new.retain(|symbol| !parts.contains(&(symbol.address, symbol.name)));
+    }
     diagnostics.merge(whole.diagnostics.into_vec());
     diagnostics.merge(dynamic.diagnostics.into_vec());
     let (mut symbols, mut files, mut marks) = (whole.symbols, whole.files, whole.marks);

@@ -114,8 +114,10 @@ fn symbols_that_name_code_are_kept_and_others_are_not() {
         sym("thread", 0x2040, 6, 1, 3),
         sym("outside", 0x9000, 2, 1, 1),
         sym("no_section", 0x1000, 2, 1, 99),
+        sym("*Type@Base#method", 0x1018, 2, 1, 1),
     ];
-    elf.dynamic = vec![func("weak", 0x100c, 4, 1), func("only_dynamic", 0x1014, 4, 1)];
+    elf.dynamic =
+        vec![func("weak", 0x100c, 4, 1), func("only_dynamic", 0x1014, 4, 1), func("*Type", 0x1018, 4, 1)];
     let files = Files::new();
     let image = open(&files, elf.build()).unwrap();
     let got: Vec<_> = image
@@ -132,6 +134,7 @@ fn symbols_that_name_code_are_kept_and_others_are_not() {
         ("weak", Function, Weak, None, false),
         ("ifunc", Indirect, Global, None, false),
         ("_ZTV1A", Data, Weak, None, false),
+        ("*Type@Base#method", Function, Global, None, false),
         ("only_dynamic", Function, Global, None, true),
     ];
     assert_eq!(got, expected);
