@@ -19,11 +19,13 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
+use std::sync::Arc;
 
 use foldsym_symbolize::{
     AddressKind, Mapping, Module, ModuleId, Modules, ReportedAddress, StackFrame, module_and_offset, number,
 };
 
+use crate::names::{Texts, file_and_line};
 use crate::opened::ThreadSource;
 use crate::{Format, MAX_FRAMES, MAX_NAME, Opened, Options, Report, ReportError, Thread, Trust, cut};
 
@@ -33,6 +35,8 @@ const MAX_SAMPLES: usize = 1 << 22;
 const MAX_ALL_FRAMES: usize = 1 << 23;
 /// Modules of a report; those of further files are unknown.
 const MAX_MODULES: usize = 1 << 16;
+/// Events of a report; the samples of further ones have none.
+const MAX_EVENTS: usize = 1 << 12;
 /// Lines in which a first sample is searched.
 const MAX_LINES: usize = 100_000;
 /// No program is mapped below (`vm.mmap_min_addr`).
@@ -44,6 +48,8 @@ const NO_MODULE: usize = usize::MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FrameLine<'l> {
     address: u64,
+    /// The function that perf found; empty where it found none.
+    function: &'l str,
     /// The program or library; `inlined` for a function that is inlined into the frame of the next line.
     object: &'l str,
     /// The offset in its file, where perf prints it.
@@ -61,7 +67,8 @@ impl<'l> FrameLine<'l> {
         let object = &rest[at + 2..];
         let parsed = module_and_offset(object).ok().filter(|_| object.contains("+0x"));
         let (object, offset) = parsed.map_or((object, None), |(object, offset)| (object, Some(offset)));
-        Some(Self { address, object, offset })
+        let function = function(&rest[..at]);
+        Some(Self { address, function, object, offset })
     }
 
     /// Whether the frame is the kernel's.
@@ -80,24 +87,39 @@ impl<'l> FrameLine<'l> {
     }
 }
 
+/// A name without the offset that perf prints after it; empty for the word for none.
+fn function(text: &str) -> &str {
+    let text = text.trim();
+    let name = text.rsplit_once("+0x").filter(|(_, offset)| hexadecimal(offset).is_some());
+    let name = name.map_or(text, |(name, _)| name);
+    if name == "[unknown]" { "" } else { name }
+}
+
 fn hexadecimal(digits: &str) -> Option<u64> {
     // `from_str_radix` also accepts a sign, which perf does not print.
     let fits = (1..=16).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     fits.then(|| u64::from_str_radix(digits, 16).ok()).flatten()
 }
 
-/// The line above a stack, and that of an event: `post 26559/26559 [001] 68437.011746:   5025125 cpu-clock:`.
+/// The line above a stack, and that of an event: `post 26559/26559 [001] 68437.011746:   5025125 cpu-clock:`. Without the field of the time it
+/// ends with the event: `post 26559 cpu-clock:`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Heading<'l> {
     command: &'l str,
     /// Process and thread; perf prints the thread alone unless it is asked for both.
     process: Option<u64>,
     thread: Option<u64>,
+    /// The text behind the time; without a time, from the event on.
     rest: &'l str,
 }
 
 impl<'l> Heading<'l> {
     fn parse(line: &'l str) -> Option<Self> {
+        Self::timed(line).or_else(|| Self::untimed(line))
+    }
+
+    /// A heading with a time.
+    fn timed(line: &'l str) -> Option<Self> {
         let line = line.trim();
         // A command has at most 15 bytes, which may be words and numbers: the id is what is in front of the time.
         let (mut id, mut words) = (None, line.char_indices().peekable());
@@ -124,6 +146,61 @@ impl<'l> Heading<'l> {
             }
         }
     }
+}
+
+impl<'l> Heading<'l> {
+    /// A heading without a time: what ends it is the event, behind the ids and a count.
+    fn untimed(line: &'l str) -> Option<Self> {
+        // The lines of perf's header have a key.
+        if line.starts_with('#') && line.contains(" : ") {
+            return None;
+        }
+        let line = line.trim();
+        // The last two numbers, and the one in front of the processor.
+        let (mut numbers, mut in_front) = ([None; 2], None);
+        for word in line.split_ascii_whitespace() {
+            let at = word.as_ptr().addr() - line.as_ptr().addr();
+            if word.starts_with('[') && word.ends_with(']') {
+                in_front = numbers[1];
+                continue;
+            }
+            if let Some((process, thread)) = ids(word) {
+                numbers = [numbers[1], Some((at, process, thread))];
+                continue;
+            }
+            // Of two numbers the last is the count.
+            if let Some((id, process, thread)) = in_front.or(numbers[0]).or(numbers[1])
+                && id > 0
+                && is_event(word)
+            {
+                let behind = &line[at + word.len()..];
+                // Fields of a tracepoint may be any text, and perf prints an address in 16 columns.
+                let is_one = behind.is_empty()
+                    || word[..word.len() - 1].contains(':')
+                    || behind.get(..17).is_some_and(|address| address.ends_with(|last: char| last != ' '))
+                        && FrameLine::parse(behind).is_some();
+                let (command, rest) = (line[..id].trim(), &line[at..]);
+                return is_one.then_some(Self { command, process, thread, rest });
+            }
+            (numbers, in_front) = ([None; 2], None);
+        }
+        None
+    }
+
+    /// The event, if perf prints it.
+    fn event(&self) -> Option<&'l str> {
+        let mut words = self.rest.split_ascii_whitespace();
+        let word = words.next()?;
+        let is_count = word.bytes().all(|byte| byte.is_ascii_digit());
+        let word = if is_count { words.next()? } else { word };
+        is_event(word).then(|| &word[..word.len() - 1])
+    }
+}
+
+fn is_event(word: &str) -> bool {
+    word.len() > 1
+        && word.ends_with(':')
+        && word.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
 }
 
 fn is_time(word: &str) -> bool {
@@ -177,25 +254,33 @@ impl<'l> Mapped<'l> {
 
 /// Whether a sample is among the first lines.
 pub(crate) fn is_one(bytes: &[u8]) -> bool {
-    let mut heading = false;
+    // Whether there was a heading, and whether the last line is one without a time.
+    let (mut heading, mut untimed) = (false, false);
     for line in bytes.split(|byte| *byte == b'\n').take(MAX_LINES) {
         // The kernel cuts the name of a thread after 15 bytes, also inside of a letter.
         let line = &*String::from_utf8_lossy(line);
-        if line.trim().is_empty() || line.starts_with('#') {
-            continue;
+        let is_below = std::mem::take(&mut untimed) && line.starts_with('\t');
+        let has_frame = |line| line_of_stack(line) && FrameLine::parse(line).is_some();
+        if (is_below || heading) && has_frame(line) {
+            return true;
         }
-        match Heading::parse(line) {
+        match Heading::timed(line) {
             Some(sample) if Mapped::parse(sample.rest).is_some() || alone(sample.rest).is_some() => {
                 return true;
             }
             Some(_) => heading = true,
-            None if heading && line.starts_with(['\t', ' ']) && FrameLine::parse(line).is_some() => {
-                return true;
-            }
-            None => {}
+            None => match Heading::untimed(line) {
+                Some(sample) if alone(sample.rest).is_some() => return true,
+                sample => untimed = sample.is_some(),
+            },
         }
     }
     false
+}
+
+/// Whether a line is one below a heading.
+fn line_of_stack(line: &str) -> bool {
+    line.starts_with('\t') || line.starts_with(' ') && Heading::parse(line).is_none()
 }
 
 /// The frame on the line of its heading: a sample without a stack. Events may have texts of any form there, so its file must be a path.
@@ -234,7 +319,18 @@ struct Pending<'b> {
     fits: bool,
     /// Every version of perf prints it so.
     is_sure: bool,
+    /// Its functions in [`Samples::given`]: the first, and how many.
+    given: (u32, u32),
 }
+
+/// A function that perf found, and its source line if perf prints it.
+struct Given<'b> {
+    function: &'b str,
+    place: &'b str,
+}
+
+/// A sample: its heading, its event, and its frames.
+type Sample<'b> = (Heading<'b>, Option<u32>, Vec<Pending<'b>>);
 
 /// A module: path, build id, and which part of the file is mapped (start, size, file offset); without a part it is the whole file.
 type ModuleKey<'b> = (&'b str, Option<&'b str>, Option<(u64, u64, u64)>);
@@ -248,61 +344,86 @@ struct Samples<'b> {
     /// By path: its process, nothing if it has several; and its build id.
     owners: HashMap<&'b str, (Option<u64>, Option<&'b str>)>,
     kernel: Option<usize>,
-    threads: Vec<(Heading<'b>, Vec<Pending<'b>>)>,
+    threads: Vec<Sample<'b>>,
+    /// The functions of all frames.
+    given: Vec<Given<'b>>,
+    /// The functions of the next frame begin here.
+    given_before: usize,
+    /// The last line has a function.
+    is_named: bool,
+    events: Vec<Arc<str>>,
+    event_numbers: HashMap<&'b str, u32>,
     /// Of all threads.
     frames: usize,
     /// Of the sample: whether it may have more frames, the address of an inlined function's line, whether the last frame was the kernel's.
     is_open: bool,
+    /// It is of an event that is not asked for, or there are too many.
+    is_skipped: bool,
     inlined: Option<u64>,
     in_kernel: bool,
     /// perf walked the stacks.
     by_perf: bool,
     left_out: usize,
+    /// Frames that are below no heading.
+    stray: usize,
 }
 
 pub(crate) fn open<'b>(bytes: &'b [u8], options: &Options) -> Result<Opened<'b>, ReportError> {
     match String::from_utf8_lossy(bytes) {
         Cow::Borrowed(text) => {
             let (report, threads) = Samples::read(text, options)?.report(options);
-            Ok(Opened::new(report, Threads(threads)))
+            Ok(Opened::new(report, threads))
         }
         // The stacks refer to the copy.
         Cow::Owned(text) => {
-            let (mut report, threads) = Samples::read(&text, options)?.report(options);
-            report.threads = threads.map(|(heading, frames)| thread(heading, frames)).collect();
+            let (mut report, mut threads) = Samples::read(&text, options)?.report(options);
+            report.threads = std::iter::from_fn(|| threads.thread()).collect();
             Ok(Opened::whole(report))
         }
     }
 }
 
-/// The samples that were read.
-type Read<'b> = std::vec::IntoIter<(Heading<'b>, Vec<Pending<'b>>)>;
-
-struct Threads<'b>(Read<'b>);
+/// The samples that were read, and what their frames refer to.
+struct Threads<'b> {
+    samples: std::vec::IntoIter<Sample<'b>>,
+    given: Vec<Given<'b>>,
+    events: Vec<Arc<str>>,
+    texts: Texts<'b>,
+}
 
 impl ThreadSource for Threads<'_> {
     fn next(&mut self, _: &mut Report) -> Option<Thread> {
-        self.0.next().map(|(heading, frames)| thread(heading, frames))
+        self.thread()
     }
 }
 
-/// A sample whose frames have their modules.
-fn thread(heading: Heading<'_>, pending: Vec<Pending<'_>>) -> Thread {
-    let name = cut(heading.command, MAX_NAME).to_owned();
-    let mut thread = Thread { id: heading.thread, name, ..Thread::default() };
-    for frame in pending {
-        // A walk by frame pointers may have skipped a caller.
-        if frame.trust == Trust::FramePointer {
-            thread.frames.push(StackFrame::UNKNOWN);
-            thread.trust.push(Trust::Gap);
+impl Threads<'_> {
+    /// The next sample, whose frames have their modules.
+    fn thread(&mut self) -> Option<Thread> {
+        let (heading, event, pending) = self.samples.next()?;
+        let name = cut(heading.command, MAX_NAME).to_owned();
+        let event = event.and_then(|event| self.events.get(event as usize)).cloned();
+        let mut thread = Thread { id: heading.thread, name, event, ..Thread::default() };
+        for frame in pending {
+            // A walk by frame pointers may have skipped a caller.
+            if frame.trust == Trust::FramePointer {
+                thread.frames.push(StackFrame::UNKNOWN);
+                thread.trust.push(Trust::Gap);
+            }
+            let (first, count) = (frame.given.0 as usize, frame.given.1 as usize);
+            for given in self.given.get(first..first + count).unwrap_or_default() {
+                let (file, line) = file_and_line(given.place);
+                let (function, file) = (self.texts.of(given.function), self.texts.of(file));
+                thread.name(thread.frames.len(), function, file, line);
+            }
+            // A frame without a module keeps its address.
+            let module = frame.mapped.unwrap_or(NO_MODULE);
+            let place = ReportedAddress::Mapped { module, address: frame.address };
+            thread.frames.push(StackFrame { place, kind: frame.kind });
+            thread.trust.push(frame.trust);
         }
-        // A frame without a module keeps its address.
-        let module = frame.mapped.unwrap_or(NO_MODULE);
-        let place = ReportedAddress::Mapped { module, address: frame.address };
-        thread.frames.push(StackFrame { place, kind: frame.kind });
-        thread.trust.push(frame.trust);
+        Some(thread)
     }
-    thread
 }
 
 /// True if perf itself walked the stacks of this command, by call frame information. The command contains the arguments of the recorded
@@ -336,48 +457,104 @@ impl<'b> Samples<'b> {
         for line in text.split('\n') {
             state.line(line.trim_end(), options);
         }
+        state.end();
         if state.threads.is_empty() {
-            let problem = "no line is a sample".to_owned();
+            let problem = match &options.event {
+                Some(event) if !state.events.is_empty() => {
+                    format!("no sample of the event {event:?}: the text has {}", state.events.join(", "))
+                }
+                _ => "no line is a sample".to_owned(),
+            };
             return Err(ReportError::Damaged { format: Format::PerfScript, problem });
         }
         Ok(state)
     }
 
     fn line(&mut self, line: &'b str, options: &Options) {
+        // A command may begin like the header.
         if line.is_empty() {
             self.end();
-        } else if let Some(said) = line.strip_prefix('#') {
-            self.header(said, options);
-        } else if line.starts_with('\t') || line.starts_with(' ') && Heading::parse(line).is_none() {
-            match FrameLine::parse(line) {
-                Some(frame) if self.is_open => self.frame(frame, false, options),
-                // Without a frame for this line, the frames around it would count as caller and callee.
-                None if self.is_open => line
-                    .split_whitespace()
-                    .next()
-                    .and_then(hexadecimal)
-                    .into_iter()
-                    .for_each(|address| self.unknown(address)),
-                _ => {}
-            }
+        } else if line_of_stack(line) {
+            self.line_of_stack(line, options);
         } else if let Some(heading) = Heading::parse(line) {
             self.end();
             if let Some(mapped) = Mapped::parse(heading.rest) {
                 self.map(&mapped, options);
             } else if !heading.rest.starts_with("PERF_RECORD_") {
-                // The previous sample has ended, so the frames of a sample that is left out are not added to it.
-                if self.threads.len() >= MAX_SAMPLES {
-                    self.left_out += 1;
-                    return;
+                self.sample(heading, options);
+            }
+        } else if let Some(said) = line.strip_prefix('#') {
+            self.header(said, options);
+        }
+    }
+
+    fn line_of_stack(&mut self, line: &'b str, options: &Options) {
+        let frame = FrameLine::parse(line);
+        if !self.is_open {
+            self.stray += usize::from(frame.is_some() && !self.is_skipped);
+        } else if let Some(frame) = frame {
+            self.frame(frame, false, options);
+        } else {
+            let line = line.trim_start();
+            let (first, rest) = line.split_once(' ').unwrap_or((line, ""));
+            match (hexadecimal(first), self.given.last_mut()) {
+                // Without a frame for this line, the frames around it would count as caller and callee.
+                (Some(address), _) => {
+                    self.give(function(rest));
+                    self.unknown(address);
                 }
-                self.threads.push((heading, Vec::new()));
-                self.is_open = true;
-                if let Some(frame) = alone(heading.rest) {
-                    self.frame(frame, true, options);
-                    self.end();
-                }
+                // Below a frame its source line.
+                (None, Some(given)) if self.is_named && file_and_line(line).1 > 0 => given.place = line,
+                _ => {}
             }
         }
+    }
+
+    fn sample(&mut self, heading: Heading<'b>, options: &Options) {
+        let event = heading.event().and_then(|event| self.event(event));
+        let name = event.and_then(|event| self.events.get(event as usize));
+        let is_asked = options.event.as_ref().is_none_or(|asked| name.is_some_and(|name| **name == **asked));
+        // The previous sample has ended, so the frames of a sample that is left out are not added to it.
+        let has_room = self.threads.len() < MAX_SAMPLES;
+        self.is_skipped = !is_asked || !has_room;
+        if self.is_skipped {
+            self.left_out += usize::from(is_asked);
+            return;
+        }
+        self.threads.push((heading, event, Vec::new()));
+        self.is_open = true;
+        if let Some(frame) = alone(heading.rest) {
+            self.frame(frame, true, options);
+            self.end();
+        }
+    }
+
+    /// The number of an event.
+    fn event(&mut self, name: &'b str) -> Option<u32> {
+        let name = cut(name, MAX_NAME);
+        let known = self.event_numbers.get(name).copied();
+        known.or_else(|| {
+            let number = self.events.len() as u32;
+            (self.events.len() < MAX_EVENTS).then(|| {
+                self.events.push(name.into());
+                self.event_numbers.insert(name, number);
+                number
+            })
+        })
+    }
+
+    /// Takes a function of the frame that comes next.
+    fn give(&mut self, function: &'b str) {
+        self.is_named = !function.is_empty() && self.given.len() < MAX_ALL_FRAMES;
+        if self.is_named {
+            self.given.push(Given { function, place: "" });
+        }
+    }
+
+    /// The functions of the frame that is pushed now.
+    fn given(&mut self) -> (u32, u32) {
+        let first = std::mem::replace(&mut self.given_before, self.given.len());
+        (first as u32, (self.given.len() - first) as u32)
     }
 
     /// A line of the header of perf's file.
@@ -395,7 +572,7 @@ impl<'b> Samples<'b> {
         if let (true, Some(address)) = (self.is_open, self.inlined.take()) {
             self.unknown(address);
         }
-        (self.is_open, self.in_kernel) = (false, false);
+        (self.is_open, self.is_skipped, self.in_kernel) = (false, false, false);
     }
 
     fn map(&mut self, mapped: &Mapped<'b>, options: &Options) {
@@ -456,15 +633,17 @@ impl<'b> Samples<'b> {
         if let Some(address) = self.inlined.take().filter(|address| *address != line.address) {
             self.unknown(address);
         }
+        self.give(line.function);
         if line.object == "inlined" {
             self.inlined = Some(line.address);
             return;
         }
         let of_kernel = line.is_of_kernel();
-        let Some(&(heading, _)) = self.threads.last() else { return };
+        let Some(&(heading, ..)) = self.threads.last() else { return };
         let (kind, trust) = self.found(of_kernel);
-        let (address, is_sure) = (line.address, is_alone);
-        let mut pending = Pending { address, kind, trust, mapped: None, file: None, fits: false, is_sure };
+        let (address, is_sure, given) = (line.address, is_alone, self.given());
+        let mut pending =
+            Pending { address, kind, trust, mapped: None, file: None, fits: false, is_sure, given };
         // A call may be the last instruction of a mapping: then its return address is outside.
         let code = line.address.wrapping_sub(u64::from(kind == AddressKind::Return));
         if let Some(offset) = line.offset.filter(|_| line.has_file()) {
@@ -493,12 +672,13 @@ impl<'b> Samples<'b> {
     /// A frame of which perf does not print the file.
     fn unknown(&mut self, address: u64) {
         let (kind, trust) = self.found(address >> 63 == 1);
-        self.push(Pending { address, kind, trust, mapped: None, file: None, fits: false, is_sure: true });
+        let (is_sure, given) = (true, self.given());
+        self.push(Pending { address, kind, trust, mapped: None, file: None, fits: false, is_sure, given });
     }
 
     /// What the address of the next frame is, and how perf found it.
     fn found(&mut self, of_kernel: bool) -> (AddressKind, Trust) {
-        let is_first = self.threads.last().is_none_or(|(_, frames)| frames.is_empty());
+        let is_first = self.threads.last().is_none_or(|(.., frames)| frames.is_empty());
         let left_kernel = std::mem::replace(&mut self.in_kernel, of_kernel) && !of_kernel;
         match () {
             () if is_first || left_kernel => (AddressKind::Exact, Trust::Context),
@@ -509,7 +689,7 @@ impl<'b> Samples<'b> {
 
     fn push(&mut self, pending: Pending<'b>) {
         match self.threads.last_mut() {
-            Some((_, frames)) if frames.len() < MAX_FRAMES && self.frames < MAX_ALL_FRAMES => {
+            Some((.., frames)) if frames.len() < MAX_FRAMES && self.frames < MAX_ALL_FRAMES => {
                 self.frames += 1;
                 // Most samples without a stack have one frame, for which a list would make room for four.
                 if frames.capacity() == 0 {
@@ -523,7 +703,7 @@ impl<'b> Samples<'b> {
 
     /// Whether addresses of files are offsets in them; nothing where that is not known.
     fn are_offsets(&self) -> Option<bool> {
-        let frames = self.threads.iter().flat_map(|(_, frames)| frames).filter(|frame| !frame.is_sure);
+        let frames = self.threads.iter().flat_map(|(.., frames)| frames).filter(|frame| !frame.is_sure);
         let (mut addresses, mut offsets) = (false, false);
         for frame in frames {
             addresses |= frame.mapped.is_some() && frame.file.is_none();
@@ -534,11 +714,11 @@ impl<'b> Samples<'b> {
     }
 
     /// The report, and its samples, whose frames have their modules.
-    fn report(mut self, options: &Options) -> (Report, Read<'b>) {
+    fn report(mut self, options: &Options) -> (Report, Threads<'b>) {
         let are_offsets = self.are_offsets();
         let mut doubtful = 0usize;
         let mut threads = std::mem::take(&mut self.threads);
-        for frame in threads.iter_mut().flat_map(|(_, frames)| frames) {
+        for frame in threads.iter_mut().flat_map(|(.., frames)| frames) {
             let module = match (are_offsets.filter(|_| !frame.is_sure), frame.file) {
                 (None, _) if frame.is_sure => frame.mapped,
                 (Some(false), _) => frame.mapped,
@@ -560,7 +740,15 @@ impl<'b> Samples<'b> {
                 self.left_out
             ));
         }
-        (report, threads.into_iter())
+        if self.stray > 0 {
+            report.warnings.push(format!(
+                "{} frames were left out: the line above their stack is no heading of a sample",
+                self.stray
+            ));
+        }
+        report.events.clone_from(&self.events);
+        let (samples, texts) = (threads.into_iter(), Texts::default());
+        (report, Threads { samples, given: self.given, events: self.events, texts })
     }
 }
 
