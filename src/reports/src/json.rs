@@ -89,13 +89,7 @@ pub fn frame(
     out.push(b'}');
 }
 
-fn object_of(
-    out: &mut Vec<u8>,
-    answer: &Answer,
-    names: &mut Names<'_>,
-    module: &str,
-    own: &[ReportedName],
-) {
+fn object_of(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>, module: &str, own: &[ReportedName]) {
     if own.is_empty() {
         return object(out, answer, names, module);
     }

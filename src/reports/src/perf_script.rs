@@ -360,6 +360,8 @@ struct Samples<'b> {
     /// It is of an event that is not asked for, or there are too many.
     is_skipped: bool,
     inlined: Option<u64>,
+    /// That line says that its function is inlined.
+    is_inlined: bool,
     in_kernel: bool,
     /// perf walked the stacks.
     by_perf: bool,
@@ -497,16 +499,30 @@ impl<'b> Samples<'b> {
         } else {
             let line = line.trim_start();
             let (first, rest) = line.split_once(' ').unwrap_or((line, ""));
-            match (hexadecimal(first), self.given.last_mut()) {
-                // Without a frame for this line, the frames around it would count as caller and callee.
-                (Some(address), _) => {
-                    self.give(function(rest));
-                    self.unknown(address);
-                }
-                // Below a frame its source line.
-                (None, Some(given)) if self.is_named && file_and_line(line).1 > 0 => given.place = line,
-                _ => {}
+            match hexadecimal(first) {
+                Some(address) => self.without_object(address, function(rest)),
+                None => self.place(line),
             }
+        }
+    }
+
+    /// A line without a program: a frame if perf prints no programs, else a function that is inlined, which the next line says.
+    fn without_object(&mut self, address: u64, function: &'b str) {
+        // Without a frame for this line, the frames around it would count as caller and callee.
+        if let Some(before) = self.inlined.filter(|before| !self.is_inlined || *before != address) {
+            self.unknown(before);
+        }
+        self.give(function);
+        (self.inlined, self.is_inlined) = (Some(address), false);
+    }
+
+    /// The source line of the function above: `  app.c:12`, or `  app.c:12 (inlined)`.
+    fn place(&mut self, line: &'b str) {
+        let place = line.strip_suffix(" (inlined)");
+        self.is_inlined |= place.is_some();
+        let place = place.unwrap_or(line);
+        if let Some(given) = self.given.last_mut().filter(|_| self.is_named && file_and_line(place).1 > 0) {
+            given.place = place;
         }
     }
 
@@ -635,7 +651,7 @@ impl<'b> Samples<'b> {
         }
         self.give(line.function);
         if line.object == "inlined" {
-            self.inlined = Some(line.address);
+            (self.inlined, self.is_inlined) = (Some(line.address), true);
             return;
         }
         let of_kernel = line.is_of_kernel();

@@ -97,7 +97,9 @@ impl<'l> Line<'l> {
         // A path may have spaces, and so may a function. A path with folders begins with a slash, and a file without them has a line.
         let (function, place) = match (names.split_once(" /"), names.rsplit_once(' ')) {
             (Some((function, _)), _) => (function, &names[function.len() + 1..]),
-            (None, Some((function, place))) if file_and_line(place).1 > 0 || place == "<null>" => (function, place),
+            (None, Some((function, place))) if file_and_line(place).1 > 0 || place == "<null>" => {
+                (function, place)
+            }
             _ => (names, ""),
         };
         let (file, line) = if place == "<null>" { ("", 0) } else { file_and_line(place) };
@@ -272,10 +274,11 @@ impl ThreadSource for Stacks<'_> {
         while let Some(FrameOfStack { line, repeats, .. }) = next {
             if !repeats {
                 is_full = thread.frames.len() == MAX_FRAMES;
-                let place = match line.place.map(|(name, address)| (self.known.get(&(name, line.id)), address)) {
-                    Some((Some(&module), address)) => ReportedAddress::Image { module, address },
-                    _ => ReportedAddress::Unknown,
-                };
+                let place =
+                    match line.place.map(|(name, address)| (self.known.get(&(name, line.id)), address)) {
+                        Some((Some(&module), address)) => ReportedAddress::Image { module, address },
+                        _ => ReportedAddress::Unknown,
+                    };
                 if !is_full {
                     thread.frames.push(StackFrame { place, kind: line.kind });
                 }

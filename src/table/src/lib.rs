@@ -171,7 +171,8 @@ pub fn symbolize_batch(
     options: TableOptions,
 ) -> Result<RecordBatch, TableError> {
     let read = input::Columns::of(stacks)?;
-    let column = answers(symbolizer, read.rows(), |rows| Ok((input::Stacks::read(&read, rows)?, &[][..])), options)?;
+    let column =
+        answers(symbolizer, read.rows(), |rows| Ok((input::Stacks::read(&read, rows)?, &[][..])), options)?;
     let mut columns: Vec<_> = stacks
         .schema()
         .fields()

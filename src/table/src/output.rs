@@ -219,7 +219,8 @@ impl Symbols {
             let function = self.texts.of_bytes(name.function.as_bytes());
             let file = self.texts.of_bytes(name.file.as_bytes());
             let (linkage_name, line) = (function, known(name.line));
-            let element = Element { function, linkage_name, file, line, column: None, inlined: false, source };
+            let element =
+                Element { function, linkage_name, file, line, column: None, inlined: false, source };
             given.push((name.frame, element));
         }
         given

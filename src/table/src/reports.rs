@@ -123,7 +123,8 @@ impl Rows {
         let of_values = report.value_types.iter().map(String::len).sum::<usize>();
         let of_frames = thread.frames.len() * WORDS;
         let event = thread.event.as_deref().unwrap_or("");
-        let texts = [name, &report.reason, &thread.name, event].iter().map(|text| text.len() + WORDS).sum::<usize>();
+        let texts =
+            [name, &report.reason, &thread.name, event].iter().map(|text| text.len() + WORDS).sum::<usize>();
         self.texts += of_modules + of_values + of_frames + texts;
         match i32::try_from(self.texts) {
             Ok(_) => Ok(()),

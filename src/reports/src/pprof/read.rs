@@ -8,13 +8,12 @@ use foldsym_symbolize::{AddressKind, Mapping, Module, ModuleId, Modules, Reporte
 use prost::Message;
 use serde_json::{Map, Value, json};
 
+use super::legacy::{self, Problem};
 use super::profile;
 use super::wire::{self, Field, Fields};
-use crate::opened::ThreadSource;
 use crate::names::MAX_TEXT as MAX_NAME_TEXT;
-use crate::{
-    Format, MAX_FRAMES as MAX_FRAMES_OF_STACK, Opened, Options, Report, ReportError, Thread, cut,
-};
+use crate::opened::ThreadSource;
+use crate::{Format, MAX_FRAMES as MAX_FRAMES_OF_STACK, Opened, Options, Report, ReportError, Thread, cut};
 
 // What any input may cost. DEFLATE expands a byte to at most 1032, but profiles expand only by a factor of 4 to 10. So a byte of gzip
 // justifies up to `MAX_RATIO` decompressed bytes. An input that is not compressed justifies its own length. A justified byte may take
@@ -64,9 +63,9 @@ pub(crate) fn is_one(bytes: &[u8]) -> bool {
         let mut start = Vec::new();
         // The start may be truncated: the bytes that can be decompressed count.
         let _ = flate2::read::GzDecoder::new(bytes).take(PREFIX).read_to_end(&mut start);
-        return begins_as_profile(&start);
+        return begins_as_profile(&start) || legacy::is_one(&start);
     }
-    begins_as_profile(bytes)
+    begins_as_profile(bytes) || legacy::is_one(bytes)
 }
 
 /// Whether the first fields have the numbers and kinds of a profile's, and the first that is not a number is a sample type of two numbers.
@@ -161,23 +160,39 @@ impl Profile {
         if bytes.len() as u64 > MAX_BYTES {
             return Err(damaged(format!("{} bytes, more than {MAX_BYTES}", bytes.len())));
         }
+        let may = |of_byte, free, max| justified.saturating_mul(of_byte).saturating_add(free).min(max);
+        let frames = may(FRAMES_A_BYTE, FREE_FRAMES, MAX_FRAMES) as usize;
+        // Decompressed bytes and records are there at once.
+        let together = given.saturating_mul(MEMORY_OF_GIVEN).saturating_add(FREE_OF_GIVEN);
+        let of_caller_left = of_caller.saturating_sub(unpacked.len() as u64);
+        // The records take so much memory, and more than the format allows.
+        let refused = |memory: u64, most: u64| {
+            damaged(format!(
+                "its records take {memory} bytes of memory, more than {most} for {given} bytes of input"
+            ))
+        };
+        if legacy::is_one(bytes) {
+            let most = together.min(MAX_MEMORY);
+            let inner = legacy::read(bytes, most.min(of_caller_left)).map_err(|problem| match problem {
+                Problem::Memory(memory) if memory > most => refused(memory, most),
+                Problem::Memory(_) => too_large(),
+                Problem::Damaged(problem) => damaged(problem),
+            })?;
+            let mut options = options.clone();
+            options.callers = Some(AddressKind::Adjusted);
+            return Ok(Self::new(inner, frames, &options));
+        }
         // Profiles have no groups, and decoders may recurse into them. So a group is refused before anything is decoded.
         let known = Fields(bytes).all(|field| matches!(field, Some((_, Field::Varint | Field::Bytes(_)))));
         // prost allocates while it decodes, so the memory is counted first.
         let Some(memory) = wire::memory(bytes).filter(|_| known) else {
             return Err(damaged("a field that is cut off, or of a kind that profiles do not have"));
         };
-        let may = |of_byte, free, max| justified.saturating_mul(of_byte).saturating_add(free).min(max);
-        // Decompressed bytes and records are there at once.
-        let together = given.saturating_mul(MEMORY_OF_GIVEN).saturating_add(FREE_OF_GIVEN);
         let most = may(MEMORY_A_BYTE, FREE_MEMORY, MAX_MEMORY).min(together);
         if memory > most {
-            let what = format!(
-                "its records take {memory} bytes of memory, more than {most} for {given} bytes of input"
-            );
-            return Err(damaged(what));
+            return Err(refused(memory, most));
         }
-        if memory > of_caller.saturating_sub(unpacked.len() as u64) {
+        if memory > of_caller_left {
             return Err(too_large());
         }
         let inner = profile::ProfileRecord::decode(bytes).map_err(|error| damaged(error.to_string()))?;
@@ -193,7 +208,6 @@ impl Profile {
         if inner.mapping.iter().map(names).sum::<usize>() > MAX_TEXT {
             return Err(damaged(format!("the names of its mappings have more than {MAX_TEXT} bytes")));
         }
-        let frames = may(FRAMES_A_BYTE, FREE_FRAMES, MAX_FRAMES) as usize;
         Ok(Self::new(inner, frames, options))
     }
 
@@ -204,8 +218,10 @@ impl Profile {
         let strings: Vec<Arc<str>> = std::mem::take(&mut inner.string_table).into_iter().map(share).collect();
         let is_long = |(_, text): &(usize, &Arc<str>)| text.len() > MAX_NAME_TEXT;
         let beginnings = strings.iter().enumerate().filter(is_long);
-        let beginnings = beginnings.map(|(index, text)| (index as i64, cut(text, MAX_NAME_TEXT).into())).collect();
-        let functions = inner.function.iter().enumerate().map(|(index, function)| (function.id, index)).collect();
+        let beginnings =
+            beginnings.map(|(index, text)| (index as i64, cut(text, MAX_NAME_TEXT).into())).collect();
+        let functions =
+            inner.function.iter().enumerate().map(|(index, function)| (function.id, index)).collect();
         let locations: HashMap<u64, usize> =
             inner.location.iter().enumerate().map(|(index, location)| (location.id, index)).collect();
         let mappings: HashMap<u64, usize> =
@@ -238,7 +254,19 @@ impl Profile {
         };
         let modules = Modules::new(inner.mapping.iter().map(module).collect());
         let callers = options.callers.unwrap_or(AddressKind::Adjusted);
-        Self { inner, strings, beginnings, functions, locations, mappings, modules, overlap, callers, max_frames, warnings }
+        Self {
+            inner,
+            strings,
+            beginnings,
+            functions,
+            locations,
+            mappings,
+            modules,
+            overlap,
+            callers,
+            max_frames,
+            warnings,
+        }
     }
 
     /// How many modules have a path and no build id. A store finds modules only by build id, so these are found by their path only.

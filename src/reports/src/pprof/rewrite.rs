@@ -138,8 +138,8 @@ impl Growing {
 
 impl Profile {
     /// Writes the profile, compressed with gzip. A location whose address has an answer gets its functions and lines, innermost first; if
-    /// one address has several answers, each becomes a location of its own. Locations without an answer stay as they are: a comment of the
-    /// profile says how many frames have the names that it had.
+    /// one address has several answers, each becomes a location of its own. Locations without an answer stay as they are. If only some frames
+    /// have an answer, a comment of the profile says how many others have the names that it had.
     ///
     /// # Errors
     /// Errors of `out`.
@@ -170,7 +170,8 @@ impl Profile {
                 let is_better = found.iter().any(|frame| frame.name.is_some());
                 // The location keeps the lines that it had, if those of the answer are damaged too.
                 let has_own = self.is_named(*id);
-                let lines = (!found.is_empty() && (is_better || !has_own)).then(|| growing.lines(answer, names));
+                let lines =
+                    (!found.is_empty() && (is_better || !has_own)).then(|| growing.lines(answer, names));
                 let Some(lines) = lines.filter(|_| names.take_damage().is_none()) else {
                     done.kept += u64::from(has_own);
                     return Ok(());
@@ -212,7 +213,7 @@ impl Profile {
             mapping.has_line_numbers = true;
             mapping.has_inline_frames = true;
         }
-        if done.kept > 0 {
+        if done.kept > 0 && done.named > 0 {
             let comment = format!(
                 "Source: foldsym named {} of {} frames; the names of {} others are those that the profile had",
                 done.named, done.frames, done.kept

@@ -243,8 +243,16 @@ impl StackPrinter<'_> {
                     };
                     let trust = thread.trust.get(index).copied();
                     let own = thread.names_of(index);
-                    let printed =
-                        style::Printed { answer, frame, modules, trust, own, registers, is_signal, line_offset };
+                    let printed = style::Printed {
+                        answer,
+                        frame,
+                        modules,
+                        trust,
+                        own,
+                        registers,
+                        is_signal,
+                        line_offset,
+                    };
                     style::frame(out, style, &mut number, &printed, names);
                 }
             }

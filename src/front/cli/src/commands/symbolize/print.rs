@@ -123,7 +123,11 @@ fn own_names(
         begin(out, count, place);
         push_escaped(out, name.function.as_bytes());
         let is_outermost = at + 1 == own.len();
-        out.extend_from_slice(if is_outermost { b" (named by the report)" } else { b" (inlined)" });
+        out.extend_from_slice(if is_outermost {
+            b" (named by the report)"
+        } else {
+            b" (inlined, named by the report)"
+        });
         if name.file.is_empty() {
             from(out, answer, modules);
         } else {
