@@ -75,7 +75,7 @@ pub enum Format {
     /// | first of a stack | exact |
     /// | others | exact, as neighbours need not be callers of each other; what the key `callers` says, where there is one |
     Symbolicate,
-    /// A profile as pprof writes it: see [`pprof`].
+    /// A profile as pprof, Go's runtime or gperftools writes it: see [`pprof`].
     Pprof,
     /// The text of `perf script`.
     ///

@@ -14,6 +14,7 @@ mod output;
 mod parquet_file;
 #[cfg(feature = "reports")]
 mod reports;
+mod texts;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;

@@ -377,6 +377,39 @@ mod tests {
         assert!(threads.iter().copied().eq(0..ROWS as i32 + 3), "{}", threads.len());
     }
 
+    /// The report's own names are in the elements of frames that have no function, and its events in their column.
+    #[test]
+    fn names_and_events_of_a_report_are_in_its_rows() {
+        let symbolizer = Symbolizer::builder().build().unwrap();
+        let text = "a 7 2.0: 1 c:\n\t 1 g (inlined)\n  a.c:3\n\t 1 f (/lib/a)\n\n".repeat(1000)
+            + "a 7 3.0: 1 d:\n\t 2 h (/lib/a)\n\n";
+        let report = foldsym_reports::read(text.as_bytes(), &symbolizer).unwrap();
+        let options = TableOptions { text: crate::TextKind::Plain, threads: 2, ..TableOptions::default() };
+        let rows = symbolize_report(&symbolizer, "r", &report, 998..1001, options).unwrap();
+        let column = |name: &str| rows.column_by_name(name).unwrap().clone();
+        let events = column("event");
+        let events = events.as_any().downcast_ref::<arrow_array::StringArray>().unwrap();
+        assert!(events.iter().eq([Some("c"), Some("c"), Some("d")]));
+        let symbols = column(crate::SYMBOLS);
+        let symbols = symbols.as_any().downcast_ref::<arrow_array::ListArray>().unwrap();
+        let row = |row: usize, field: &str| -> Vec<Option<String>> {
+            let elements = symbols.value(row);
+            let elements = elements.as_any().downcast_ref::<arrow_array::StructArray>().unwrap();
+            let values = elements.column_by_name(field).unwrap();
+            let values = values.as_any().downcast_ref::<arrow_array::StringArray>().unwrap();
+            values.iter().map(|value| value.map(str::to_owned)).collect()
+        };
+        let some = |text: &str| Some(text.to_owned());
+        for (field, expected) in [
+            ("function", [some("g"), some("f")]),
+            ("file", [some("a.c"), None]),
+            ("source", [some("report"), some("report")]),
+        ] {
+            assert_eq!(row(1, field), expected, "{field}");
+        }
+        assert_eq!(row(2, "function"), [some("h")]);
+    }
+
     /// The builders of `arrow` panic where an offset has more than 32 bits.
     #[test]
     fn texts_that_columns_do_not_hold_are_too_large() {

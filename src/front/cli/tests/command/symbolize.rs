@@ -272,8 +272,6 @@ fn names_of_the_report_stand_where_no_function_is_known() {
         "{}",
         ours.out
     );
-    let theirs = foldsym(&["symbolize", "--collapsed", &post]);
-    assert!(theirs.out.contains(";main [report];"), "{}", theirs.out);
 }
 
 #[test]
