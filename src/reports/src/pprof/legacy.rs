@@ -5,6 +5,7 @@
 //! the heap the first address is that of a caller too.
 
 use std::mem::size_of;
+use std::ops::Range;
 
 use foldsym_symbolize::{number, parse_maps};
 
@@ -42,6 +43,12 @@ pub(super) fn read(bytes: &[u8], most: u64) -> Result<ProfileRecord, Problem> {
     }
 }
 
+/// How often a stack was there, and which words are its addresses.
+struct Counted {
+    count: u64,
+    words: Range<usize>,
+}
+
 /// The words of a profile of the processor, in the byte order of its machine.
 #[derive(Clone, Copy)]
 struct Words<'b> {
@@ -67,8 +74,8 @@ impl<'b> Words<'b> {
         Some(if self.is_big { bytes.iter().fold(0, byte) } else { bytes.iter().rev().fold(0, byte) })
     }
 
-    /// How often each stack was there, and where its addresses begin and end, up to the trailer. The last item is the place of the text.
-    fn stacks(self) -> Result<(Vec<(u64, usize, usize)>, usize), String> {
+    /// The stacks up to the trailer, and the place of the text.
+    fn stacks(self) -> Result<(Vec<Counted>, usize), String> {
         let mut at = 2 + self.get(1).unwrap_or(0) as usize;
         let mut stacks = Vec::new();
         loop {
@@ -80,7 +87,7 @@ impl<'b> Words<'b> {
             if count == 0 && depth == 1 && self.get(start) == Some(0) {
                 return Ok((stacks, end * self.size));
             }
-            stacks.push((count, start, end));
+            stacks.push(Counted { count, words: start..end });
             at = end;
         }
     }
@@ -89,8 +96,8 @@ impl<'b> Words<'b> {
 fn cpu(words: Words<'_>, most: u64) -> Result<ProfileRecord, Problem> {
     let (stacks, text) = words.stacks().map_err(Problem::Damaged)?;
     let period = words.get(3).unwrap_or(0).saturating_mul(1000).cast_signed();
-    let addresses = |&(_, start, end): &(u64, usize, usize)| {
-        let frames = (start..end).filter_map(move |at| words.get(at));
+    let addresses = |stack: &Counted| {
+        let frames = stack.words.clone().filter_map(move |at| words.get(at));
         frames.enumerate().map(|(index, address)| address.wrapping_sub(u64::from(index > 0)))
     };
     let locations = Locations::of(stacks.iter().flat_map(addresses), stacks.len(), most)?;
@@ -109,7 +116,7 @@ fn cpu(words: Words<'_>, most: u64) -> Result<ProfileRecord, Problem> {
         {
             location_id.remove(1);
         }
-        let count = i64::try_from(stack.0).unwrap_or(i64::MAX);
+        let count = i64::try_from(stack.count).unwrap_or(i64::MAX);
         record.sample.push(Sample {
             location_id,
             value: vec![count, count.saturating_mul(period)],
