@@ -2,10 +2,10 @@
 //!
 //! The caller writes an object in this order: [`begin`], then for each thread [`thread`], its frames by [`frame`], and `]}`, then [`end`].
 
-use foldsym_symbolize::json::{address, list, number, object, string};
+use foldsym_symbolize::json::{GivenName, address, list, named_object, number, object, string};
 use foldsym_symbolize::{Answer, Modules, Names, Unknown};
 
-use crate::{Report, Thread, Trust};
+use crate::{Report, ReportedName, Thread};
 
 /// Puts the keys of a report before its threads, and the start of their list; not the opening brace of the object.
 pub fn begin(out: &mut Vec<u8>, report: &Report) {
@@ -45,9 +45,13 @@ pub fn thread(out: &mut Vec<u8>, index: usize, thread: &Thread) {
     out.extend_from_slice(b",\"Name\":");
     string(out, thread.name.as_bytes());
     out.extend_from_slice(format!(",\"Crashed\":{}", thread.crashed).as_bytes());
+    if let Some(event) = &thread.event {
+        out.extend_from_slice(b",\"Event\":");
+        string(out, event.as_bytes());
+    }
     // If a stack has keys with the names of ours, they are left out: an object has each key once.
     for (key, value) in
-        thread.echo.iter().filter(|(key, _)| !["Id", "Name", "Crashed"].contains(&key.as_str()))
+        thread.echo.iter().filter(|(key, _)| !["Id", "Name", "Crashed", "Event"].contains(&key.as_str()))
     {
         out.push(b',');
         string(out, key.as_bytes());
@@ -56,14 +60,14 @@ pub fn thread(out: &mut Vec<u8>, index: usize, thread: &Thread) {
     out.extend_from_slice(b",\"Frames\":[");
 }
 
-/// Puts the answer for a frame. `index` is the frame's index in its stack, `trust` how an unwinder found it.
+/// Puts the answer for a frame. `index` is the frame's index in its stack. The report's names stand where the answer has none.
 pub fn frame(
     out: &mut Vec<u8>,
     index: usize,
     answer: &Answer,
     names: &mut Names<'_>,
     modules: &Modules,
-    trust: Option<Trust>,
+    thread: &Thread,
 ) {
     if index > 0 {
         out.push(b',');
@@ -71,18 +75,26 @@ pub fn frame(
     let start = out.len();
     names.begin(start);
     let module = answer.module.and_then(|module| modules.get(module)).map_or("", |module| &module.name);
-    object(out, answer, names, module);
+    object_of(out, answer, names, module, thread.names_for(index, answer));
     // Damage in a name is found only when the name is written. Then the object is written again, without an answer.
     if let Some(why) = names.take_damage() {
         out.truncate(start);
-        object(out, &without(answer, why), names, module);
+        object_of(out, &without(answer, why), names, module, thread.names_of(index));
     }
     // `object` leaves the object open for this key.
-    if let Some(trust) = trust {
+    if let Some(trust) = thread.trust.get(index) {
         out.extend_from_slice(b",\"Trust\":");
         string(out, trust.text().as_bytes());
     }
     out.push(b'}');
+}
+
+fn object_of(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>, module: &str, own: &[ReportedName]) {
+    if own.is_empty() {
+        return object(out, answer, names, module);
+    }
+    let own = own.iter().map(|name| GivenName::new(&name.function, &name.file, name.line));
+    named_object(out, answer, names, module, (ReportedName::SOURCE, own));
 }
 
 /// The same frame as one without an answer.

@@ -29,6 +29,7 @@ mod elf_core;
 mod json_lines;
 #[cfg(feature = "unwind")]
 mod minidump;
+mod names;
 mod opened;
 mod perf_script;
 #[cfg(feature = "pprof")]
@@ -37,6 +38,7 @@ pub mod sanitizer;
 #[cfg(feature = "unwind")]
 mod unwind;
 
+pub use names::ReportedName;
 pub use opened::Opened;
 
 /// Most frames of one stack; further ones are left out.
@@ -73,7 +75,7 @@ pub enum Format {
     /// | first of a stack | exact |
     /// | others | exact, as neighbours need not be callers of each other; what the key `callers` says, where there is one |
     Symbolicate,
-    /// A profile as pprof writes it: see [`pprof`].
+    /// A profile as pprof, Go's runtime or gperftools writes it: see [`pprof`].
     Pprof,
     /// The text of `perf script`.
     ///
@@ -170,6 +172,8 @@ pub struct Report {
     pub value_types: Vec<String>,
     /// The index of the value that is used if the user names none.
     pub default_value: usize,
+    /// The events of which stacks are samples, in the order of the report; empty if it does not name them.
+    pub events: Vec<Arc<str>>,
 }
 
 impl Report {
@@ -183,6 +187,7 @@ impl Report {
             warnings: Vec::new(),
             value_types: Vec::new(),
             default_value: 0,
+            events: Vec::new(),
         }
     }
 
@@ -221,6 +226,11 @@ pub struct Thread {
     pub registers: Vec<Vec<(&'static str, String)>>,
     /// The modules, if this stack is of another process than the rest of the report.
     pub modules: Option<Modules>,
+    /// The names that the report itself has, by frame; of the functions at one frame those that are inlined come first. Empty if the report
+    /// has none.
+    pub names: Vec<ReportedName>,
+    /// The event of which this stack is a sample, if the report says it.
+    pub event: Option<Arc<str>>,
     /// The values that a profile counted for this stack, in the order of [`Report::value_types`].
     pub values: Vec<i64>,
     /// Keys that the answer repeats, each once, with their values as JSON.
@@ -300,6 +310,8 @@ pub struct Options {
     pub memory: Option<u64>,
     /// The kind of callers' addresses, for a format that does not say it and whose producers differ (profiles, the text of `perf script`).
     pub callers: Option<AddressKind>,
+    /// The event whose samples are read, for formats that have several (the text of `perf script`); `None` reads all.
+    pub event: Option<String>,
 }
 
 /// Reads a report of any format. If a report has memory instead of stacks, the stacks are walked with the files that `symbolizer` finds.

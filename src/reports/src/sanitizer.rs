@@ -13,7 +13,7 @@
 //! adjustment, so it is always given as exact. The runtime subtracts the same amount from the number after `0x` and from the offset in
 //! `(MODULE+0x...)`. ThreadSanitizer writes no address of the process.
 //!
-//! A frame that the runtime symbolized, and that names no module, keeps its place in the stack as an unknown frame.
+//! A frame that the runtime symbolized, and that names no module, keeps its place in the stack as an unknown frame with the runtime's names.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -22,6 +22,7 @@ use foldsym_symbolize::{
     AddressKind, Module, ModuleId, Modules, ReportedAddress, StackFrame, module_and_offset, number,
 };
 
+use crate::names::{Texts, file_and_line};
 use crate::opened::ThreadSource;
 use crate::{Format, MAX_FRAMES, MAX_NAME, Opened, Options, Report, ReportError, Thread, cut};
 
@@ -84,9 +85,26 @@ impl<'l> Line<'l> {
     /// recursive call also have the same address twice, but with the same names.
     pub fn repeats(&self, before: &Line<'_>) -> bool {
         self.number > 0
-            && self.place.is_some()
+            && (self.place.is_some() || !self.given.is_empty())
             && (self.given, self.place, self.id) == (before.given, before.place, before.id)
             && self.names != before.names
+    }
+
+    /// Function, file and line, if the runtime knew the function: of `in f(int) /src/a b.cpp:3:5`, or without `in` as ThreadSanitizer writes
+    /// it.
+    pub(crate) fn named(&self) -> Option<(&'l str, &'l str, u32)> {
+        let names = self.names.strip_prefix("in ").unwrap_or(self.names);
+        // A path may have spaces, and so may a function. A path with folders begins with a slash, and a file without them has a line.
+        let (function, place) = match (names.split_once(" /"), names.rsplit_once(' ')) {
+            (Some((function, _)), _) => (function, &names[function.len() + 1..]),
+            (None, Some((function, place))) if file_and_line(place).1 > 0 || place == "<null>" => {
+                (function, place)
+            }
+            _ => (names, ""),
+        };
+        let (file, line) = if place == "<null>" { ("", 0) } else { file_and_line(place) };
+        let function = function.trim();
+        (!function.is_empty() && function != "<null>").then_some((function, file, line))
     }
 }
 
@@ -101,14 +119,24 @@ pub fn place_at_end(text: &str) -> Option<(&str, &str, u64)> {
     Some((&text[..at], module.trim_start_matches('('), address))
 }
 
-/// Whether any line is a frame with a module.
+/// Whether any line is a frame with a module, or one with a name below the heading of a report.
 pub(crate) fn is_one(bytes: &[u8]) -> bool {
-    let lines = bytes.split(|byte| *byte == b'\n');
-    let mut texts = lines.filter(|line| line.trim_ascii_start().starts_with(b"#"));
-    texts.any(|line| {
+    let mut is_below = false;
+    bytes.split(|byte| *byte == b'\n').any(|line| {
+        if !line.trim_ascii_start().starts_with(b"#") {
+            is_below = is_below || std::str::from_utf8(line).is_ok_and(|line| says(line).is_some());
+            return false;
+        }
         let line = std::str::from_utf8(line).ok().and_then(Line::parse);
-        line.is_some_and(|line| line.place.is_some())
+        line.is_some_and(|line| line.place.is_some() || is_below && line.named().is_some())
     })
+}
+
+/// What a line says that begins a report.
+fn says(line: &str) -> Option<&str> {
+    let says = ["ERROR: ", "WARNING: "].iter().find_map(|word| Some(line.split_once(word)?.1));
+    let says = says.filter(|text| text.contains("Sanitizer: "));
+    says.or_else(|| line.contains(": runtime error: ").then_some(line))
 }
 
 /// A line that is a frame.
@@ -116,6 +144,8 @@ struct FrameOfStack<'b> {
     line: Line<'b>,
     /// The line above, if this frame is the first of a stack.
     heading: Option<&'b str>,
+    /// The line is of the same frame as the one before.
+    repeats: bool,
 }
 
 /// Reads frames out of lines.
@@ -148,10 +178,8 @@ impl<'b> Frames<'b> {
             return;
         }
         self.heading = line;
-        let says = ["ERROR: ", "WARNING: "].iter().find_map(|word| Some(line.split_once(word)?.1));
-        let says = says.filter(|text| text.contains("Sanitizer: "));
         // A log may have several reports. The first reason is kept, as the first stack is the one that is marked as crashed.
-        if let Some(says) = says.or_else(|| line.contains(": runtime error: ").then_some(line))
+        if let Some(says) = says(line)
             && self.reason.is_empty()
         {
             self.reason = says;
@@ -174,11 +202,11 @@ impl<'b> Iterator for Frames<'b> {
                 continue;
             };
             let heading = (line.number == 0 || self.last.is_none()).then_some(self.heading);
-            if heading.is_none() && self.last.as_ref().is_some_and(|last| line.repeats(last)) {
-                continue;
+            let repeats = heading.is_none() && self.last.as_ref().is_some_and(|last| line.repeats(last));
+            if !repeats {
+                self.last = Some(line.clone());
             }
-            self.last = Some(line.clone());
-            return Some(FrameOfStack { line, heading });
+            return Some(FrameOfStack { line, heading, repeats });
         }
     }
 }
@@ -191,13 +219,14 @@ struct Stacks<'b> {
     frames: std::iter::Peekable<Frames<'b>>,
     known: Known<'b>,
     is_first: bool,
+    texts: Texts<'b>,
 }
 
 pub(crate) fn open<'b>(bytes: &'b [u8], options: &Options) -> Result<Opened<'b>, ReportError> {
     let (mut modules, mut known) = (Vec::new(), Known::new());
     let (mut stacks, mut in_stack, mut left_out) = (0usize, 0usize, 0usize);
     let mut frames = Frames::new(bytes);
-    for FrameOfStack { line, heading } in frames.by_ref() {
+    for FrameOfStack { line, heading, .. } in frames.by_ref().filter(|frame| !frame.repeats) {
         if heading.is_some() {
             (stacks, in_stack) = (stacks + 1, 0);
         }
@@ -224,7 +253,7 @@ pub(crate) fn open<'b>(bytes: &'b [u8], options: &Options) -> Result<Opened<'b>,
             .push(format!("{left_out} frames were left out: the stack or the list of modules is too long"));
     }
     let frames = Frames::new(bytes).peekable();
-    Ok(Opened::new(report, Stacks { frames, known, is_first: true }))
+    Ok(Opened::new(report, Stacks { frames, known, is_first: true, texts: Texts::default() }))
 }
 
 fn module(name: &str, id: Option<&str>, options: &Options) -> Module {
@@ -241,13 +270,22 @@ impl ThreadSource for Stacks<'_> {
         let name = cut(first.heading.unwrap_or(""), MAX_NAME).to_owned();
         let mut thread = Thread { name, crashed, ..Thread::default() };
         let mut next = Some(first);
-        while let Some(FrameOfStack { line, .. }) = next {
-            let place = match line.place.map(|(name, address)| (self.known.get(&(name, line.id)), address)) {
-                Some((Some(&module), address)) => ReportedAddress::Image { module, address },
-                _ => ReportedAddress::Unknown,
-            };
-            if thread.frames.len() < MAX_FRAMES {
-                thread.frames.push(StackFrame { place, kind: line.kind });
+        let mut is_full = false;
+        while let Some(FrameOfStack { line, repeats, .. }) = next {
+            if !repeats {
+                is_full = thread.frames.len() == MAX_FRAMES;
+                let place =
+                    match line.place.map(|(name, address)| (self.known.get(&(name, line.id)), address)) {
+                        Some((Some(&module), address)) => ReportedAddress::Image { module, address },
+                        _ => ReportedAddress::Unknown,
+                    };
+                if !is_full {
+                    thread.frames.push(StackFrame { place, kind: line.kind });
+                }
+            }
+            if let (Some((function, file, number)), false) = (line.named(), is_full) {
+                let (function, file) = (self.texts.of(function), self.texts.of(file));
+                thread.name(thread.frames.len().saturating_sub(1), function, file, number);
             }
             next = self.frames.next_if(|frame| frame.heading.is_none());
         }

@@ -89,6 +89,17 @@ fn field(out: &mut Vec<u8>, number: u8, body: &[u8]) {
     out.extend_from_slice(body);
 }
 
+/// A file of gperftools with so many stacks, and so many addresses in each.
+fn gperftools(depth: u32, stacks: u32) -> Vec<u8> {
+    let mut words: Vec<u32> = vec![0, 3, 0, 1, 0];
+    for stack in 0..stacks {
+        words.extend([1, depth]);
+        words.extend((0..depth).map(|at| 2 * (stack + at)));
+    }
+    words.extend([0, 1, 0]);
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
 /// A profile in gzip with one sample of so many frames.
 fn profile(frames: usize) -> Vec<u8> {
     let (mut profile, mut sample) = (Vec::new(), Vec::new());
@@ -140,6 +151,33 @@ fn memory_is_bounded_by_the_bytes_of_a_report() {
             "samples without frames",
             ["a 1 1.1: x\n 1 a (b)\n\n", &"a 1 1.1: x\n".repeat(500_000)].concat().into_bytes(),
         ),
+        (
+            "frames of different names",
+            (0..2_000_000u32)
+                .map(|nth| match nth % 1000 {
+                    0 => "a 1 c:\n".to_owned(),
+                    _ => format!("\t1 {nth:x} (a)\n"),
+                })
+                .collect::<String>()
+                .into_bytes(),
+        ),
+        (
+            "inlined functions of one frame",
+            format!("a 1 1.1: x\n{}\t1 f (/a)\n", "\t1 a (inlined)\n".repeat(1_000_000)).into_bytes(),
+        ),
+        (
+            "a text that is not UTF-8",
+            [b"\xff 1 1.1: x\n".as_slice(), "\t1 f (a)\n".repeat(1_000_000).as_bytes()].concat(),
+        ),
+        (
+            "lines of one frame of a sanitizer",
+            (0..1_000_000u32)
+                .map(|nth| format!("#{} 0x1 {:x} (a+0x1)\n", nth + 1, nth))
+                .collect::<String>()
+                .into_bytes(),
+        ),
+        ("stacks of gperftools", gperftools(1, 1_000_000)),
+        ("a stack of gperftools", gperftools(1_000_000, 1)),
         ("a sample of eight million frames", profile(8 << 20)),
         ("a stack of return addresses", common::core(1, 0x40_1000, &words, (0x100_0000, 0x100_1000), "/a")),
     ];

@@ -72,18 +72,58 @@ pub fn list<T>(out: &mut Vec<u8>, items: impl IntoIterator<Item = T>, mut put: i
     out.push(b']');
 }
 
+/// A function at a frame that somebody else named than the engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GivenName<'n> {
+    /// Its name.
+    pub function: &'n str,
+    /// The source file; empty if it is not known.
+    pub file: &'n str,
+    /// The line; 0 if it is not known.
+    pub line: u32,
+}
+
+impl<'n> GivenName<'n> {
+    /// A function with its place.
+    pub const fn new(function: &'n str, file: &'n str, line: u32) -> Self {
+        Self { function, file, line }
+    }
+}
+
+/// Writes the object of an answer as [`object()`] does, with these functions in place of the answer's, innermost first, and a key `Source` of
+/// this word.
+pub fn named_object<'n>(
+    out: &mut Vec<u8>,
+    answer: &Answer,
+    names: &mut Names<'_>,
+    module: &str,
+    (source, functions): (&str, impl IntoIterator<Item = GivenName<'n>>),
+) {
+    begin(out, answer, module);
+    out.extend_from_slice(b",\"Symbol\":");
+    list(out, functions, |out, given| {
+        out.extend_from_slice(b"{\"FunctionName\":");
+        string(out, given.function.as_bytes());
+        out.extend_from_slice(b",\"FileName\":");
+        string(out, given.file.as_bytes());
+        out.extend_from_slice(b",\"Line\":");
+        number(out, given.line);
+        out.extend_from_slice(b",\"Column\":0,\"StartFileName\":\"\",\"StartLine\":0,\"StartAddress\":\"\",\"Discriminator\":0,\"LinkageName\":");
+        string(out, given.function.as_bytes());
+        out.push(b'}');
+    });
+    out.extend_from_slice(b",\"Source\":");
+    string(out, source.as_bytes());
+    rest(out, answer, names);
+}
+
 /// Writes the object of one answer, without the brace that ends it. `names` must have the form [`Form::Json`](crate::Form::Json); `module`
 /// is the name of the answer's module.
 pub fn object(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>, module: &str) {
-    out.extend_from_slice(b"{\"Address\":");
-    match answer.address {
-        Some(given) => address(out, given),
-        None => out.extend_from_slice(b"\"?\""),
-    }
-    out.extend_from_slice(b",\"ModuleName\":");
-    string(out, if answer.module.is_some() { module.as_bytes() } else { b"" });
+    begin(out, answer, module);
     let Some(image) = answer.image_address.filter(|_| answer.is_of_its_address_alone()) else {
-        return rest(out, answer, names);
+        return functions_and_rest(out, answer, names);
     };
     if let Some(text) = names.text(image) {
         out.extend_from_slice(text);
@@ -91,14 +131,30 @@ pub fn object(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>, module:
     }
     // Only this part is kept for later: the address and the module depend on the process, not on the file.
     let start = out.len();
-    rest(out, answer, names);
+    functions_and_rest(out, answer, names);
     names.keep_text(image, &out[start..], (answer.certainty, answer.reason));
 }
 
+/// Writes the keys that depend on the process.
+fn begin(out: &mut Vec<u8>, answer: &Answer, module: &str) {
+    out.extend_from_slice(b"{\"Address\":");
+    match answer.address {
+        Some(given) => address(out, given),
+        None => out.extend_from_slice(b"\"?\""),
+    }
+    out.extend_from_slice(b",\"ModuleName\":");
+    string(out, if answer.module.is_some() { module.as_bytes() } else { b"" });
+}
+
 /// Writes the keys that do not depend on the process.
-fn rest(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>) {
+fn functions_and_rest(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>) {
     out.extend_from_slice(b",\"Symbol\":");
     symbol(out, &answer.symbol, answer.start, names);
+    rest(out, answer, names);
+}
+
+/// Writes the keys behind the functions.
+fn rest(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>) {
     out.extend_from_slice(b",\"Certainty\":");
     word(out, answer.certainty.map(|certainty| certainty.text()));
     out.extend_from_slice(b",\"Evidence\":");

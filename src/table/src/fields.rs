@@ -3,7 +3,7 @@
 use crate::TableError;
 
 /// The fields of an answer, in their order in the column.
-pub const FIELDS: [&str; 16] = [
+pub const FIELDS: [&str; 17] = [
     "frame",
     "address",
     "function",
@@ -20,15 +20,16 @@ pub const FIELDS: [&str; 16] = [
     "candidates",
     "unknown",
     "message",
+    "source",
 ];
 
 /// Some of the [`FIELDS`]. Only the requested columns are made, since text takes most of the time of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SymbolFields(u16);
+pub struct SymbolFields(u32);
 
 impl SymbolFields {
     /// All of them.
-    pub const ALL: Self = Self(u16::MAX);
+    pub const ALL: Self = Self(u32::MAX);
 
     /// The fields with these names, in any order.
     ///
@@ -36,7 +37,7 @@ impl SymbolFields {
     /// There is no field of a name, or no name at all.
     pub fn of<'n>(names: impl IntoIterator<Item = &'n str>) -> Result<Self, TableError> {
         let wrong = |what| TableError::Column { column: crate::SYMBOLS.to_owned(), what };
-        // There are 16 fields, so each has a bit.
+        // There are 17 fields, so each has a bit.
         let mut bits = 0;
         for name in names {
             let at = FIELDS.iter().position(|field| *field == name);

@@ -14,6 +14,7 @@ mod output;
 mod parquet_file;
 #[cfg(feature = "reports")]
 mod reports;
+mod texts;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -171,7 +172,8 @@ pub fn symbolize_batch(
     options: TableOptions,
 ) -> Result<RecordBatch, TableError> {
     let read = input::Columns::of(stacks)?;
-    let column = answers(symbolizer, read.rows(), |rows| input::Stacks::read(&read, rows), options)?;
+    let column =
+        answers(symbolizer, read.rows(), |rows| Ok((input::Stacks::read(&read, rows)?, &[][..])), options)?;
     let mut columns: Vec<_> = stacks
         .schema()
         .fields()
@@ -194,6 +196,21 @@ pub struct Stack<'a> {
     pub modules: &'a Modules,
     /// Its frames, innermost first.
     pub frames: &'a [StackFrame],
+    /// Names that its report has, by frame, functions that are inlined first: they stand where no function is known.
+    pub names: &'a [GivenFunction<'a>],
+}
+
+/// A function at a frame, as a report names it.
+#[derive(Clone, Copy, Debug)]
+pub struct GivenFunction<'a> {
+    /// The index of the frame in its stack.
+    pub frame: usize,
+    /// The function's name.
+    pub function: &'a str,
+    /// The source file; empty if it is not known.
+    pub file: &'a str,
+    /// The line; 0 if it is not known.
+    pub line: u32,
 }
 
 /// Answers stacks: gives the column [`SYMBOLS`], of as many rows.
@@ -205,14 +222,18 @@ pub fn symbolize_stacks(
     stacks: &[Stack<'_>],
     options: TableOptions,
 ) -> Result<ArrayRef, TableError> {
-    answers(symbolizer, stacks.len(), |rows| Ok(input::Stacks::of(&stacks[rows])), options)
+    let read = |rows: std::ops::Range<usize>| {
+        let stacks = &stacks[rows];
+        Ok((input::Stacks::of(stacks), stacks))
+    };
+    answers(symbolizer, stacks.len(), read, options)
 }
 
 /// The column of symbols. Threads read and answer a part of the rows each; then the parts' names become one dictionary.
-fn answers(
+fn answers<'a>(
     symbolizer: &Symbolizer,
     rows: usize,
-    read: impl Fn(std::ops::Range<usize>) -> Result<input::Stacks, TableError> + Sync,
+    read: impl Fn(std::ops::Range<usize>) -> Result<(input::Stacks, &'a [Stack<'a>]), TableError> + Sync,
     options: TableOptions,
 ) -> Result<ArrayRef, TableError> {
     let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
@@ -223,7 +244,8 @@ fn answers(
         .map(|part| (part * size).min(rows)..((part + 1) * size).min(rows))
         .collect();
     let parts = in_parallel(ranges, |rows| -> Result<_, TableError> {
-        Ok(output::Part::of(symbolizer, read(rows)?))
+        let (stacks, named) = read(rows)?;
+        Ok(output::Part::of(symbolizer, stacks, named))
     });
     // The first part with an error has the first row with one.
     let mut parts = parts.into_iter().collect::<Result<Vec<_>, _>>()?;

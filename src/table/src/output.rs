@@ -14,42 +14,8 @@ use foldhash::HashMap;
 use foldsym_symbolize::{Answer, Batch, Modules, Names, Symbolizer};
 
 use crate::input::Stacks;
-use crate::{SYMBOLS, SymbolFields, TableError, TableOptions, TextKind};
-
-/// A text of the batch.
-type Text = i32;
-
-/// The texts of a batch, each once.
-#[derive(Default)]
-struct Texts {
-    all: Vec<Arc<str>>,
-    by_text: HashMap<Arc<str>, Text>,
-}
-
-impl Texts {
-    fn of(&mut self, text: &str) -> Text {
-        if let Some(&known) = self.by_text.get(text) {
-            return known;
-        }
-        let text: Arc<str> = text.into();
-        // The list and the map share one copy of the text.
-        self.all.push(text.clone());
-        let number = self.all.len() as Text - 1;
-        self.by_text.insert(text, number);
-        number
-    }
-
-    /// The numbers here of another's texts.
-    fn take(&mut self, other: &Texts) -> Vec<Text> {
-        other.all.iter().map(|text| self.of(text)).collect()
-    }
-
-    /// `None` for an empty text.
-    fn of_bytes(&mut self, bytes: &[u8]) -> Option<Text> {
-        // Names may be any bytes, but a column of text must be UTF-8.
-        (!bytes.is_empty()).then(|| self.of(&String::from_utf8_lossy(bytes)))
-    }
-}
+use crate::texts::{Text, Texts};
+use crate::{GivenFunction, SYMBOLS, Stack, SymbolFields, TableError, TableOptions, TextKind};
 
 /// A function at an address.
 struct Element {
@@ -59,6 +25,16 @@ struct Element {
     line: Option<i32>,
     column: Option<i32>,
     inlined: bool,
+    /// Whose name it is, if not the symbol file's.
+    source: Option<Text>,
+}
+
+impl Element {
+    /// Numbers texts as `to` says, by their number now.
+    fn renumber(&mut self, to: &[Text]) {
+        let texts = [&mut self.function, &mut self.linkage_name, &mut self.file, &mut self.source];
+        texts.into_iter().for_each(|text| *text = text.map(|text| to[text as usize]));
+    }
 }
 
 /// Offsets of lists, where 32 bits hold them.
@@ -147,6 +123,7 @@ impl Symbols {
                 line: known(frame.line),
                 column: known(frame.column),
                 inlined: !frame.is_outermost,
+                source: None,
             });
         }
         // A frame without a function still has an element, with its address and the reason.
@@ -159,6 +136,7 @@ impl Symbols {
                 line: None,
                 column: None,
                 inlined: false,
+                source: None,
             });
         }
         for member in &answer.candidates {
@@ -195,6 +173,25 @@ impl Symbols {
         texts
     }
 
+    /// Takes the names that a stack has itself.
+    fn given(&mut self, names: &[GivenFunction<'_>]) -> Vec<(usize, Element)> {
+        let source = (!names.is_empty()).then(|| self.texts.of("report"));
+        let mut given: Vec<(usize, Element)> = Vec::with_capacity(names.len());
+        for name in names {
+            // The functions of a frame are neighbours, and the last is not inlined.
+            if let Some((_, before)) = given.last_mut().filter(|(frame, _)| *frame == name.frame) {
+                before.inlined = true;
+            }
+            let function = self.texts.of_bytes(name.function.as_bytes());
+            let file = self.texts.of_bytes(name.file.as_bytes());
+            let (linkage_name, line) = (function, known(name.line));
+            let element =
+                Element { function, linkage_name, file, line, column: None, inlined: false, source };
+            given.push((name.frame, element));
+        }
+        given
+    }
+
     /// Takes the names of modules, and why identities could not be read. Returns them by process and module.
     fn modules(&mut self, stacks: &Stacks) -> Vec<Vec<(Text, Option<Text>)>> {
         let texts = &mut self.texts;
@@ -212,9 +209,7 @@ impl Symbols {
     /// Numbers texts as `to` says, by their number now.
     fn renumber(&mut self, to: &[Text]) {
         let new = |text: &mut Option<Text>| *text = text.map(|text| to[text as usize]);
-        for element in &mut self.elements {
-            [&mut element.function, &mut element.linkage_name, &mut element.file].into_iter().for_each(new);
-        }
+        self.elements.iter_mut().for_each(|element| element.renumber(to));
         for made in &mut self.made {
             let words = [&mut made.certainty, &mut made.evidence, &mut made.reason, &mut made.unknown];
             words.into_iter().chain([&mut made.message]).for_each(new);
@@ -229,17 +224,20 @@ pub(crate) struct Part {
     batch: Batch,
     symbols: Symbols,
     modules: Vec<Vec<(Text, Option<Text>)>>,
+    /// By row: the functions that the stacks name themselves, with their frames.
+    given: Vec<Vec<(usize, Element)>>,
 }
 
 impl Part {
-    /// Answers the stacks.
-    pub(crate) fn of(symbolizer: &Symbolizer, stacks: Stacks) -> Self {
+    /// Answers the stacks. `named` has their own names, a stack each; it is empty if they have none.
+    pub(crate) fn of(symbolizer: &Symbolizer, stacks: Stacks, named: &[Stack<'_>]) -> Self {
         let (mut batch, mut symbols) = (Batch::new(), Symbols::default());
         symbolizer.worker().answer_batch(&stacks.queries(), &mut batch, |number, file, answer, names| {
             symbols.answer(number, file, answer, names);
         });
         let modules = symbols.modules(&stacks);
-        Self { stacks, batch, symbols, modules }
+        let given = named.iter().map(|stack| symbols.given(stack.names)).collect();
+        Self { stacks, batch, symbols, modules, given }
     }
 
     /// Moves the texts of all parts into one table, so that the parts share their dictionaries.
@@ -250,6 +248,9 @@ impl Part {
         for part in rest {
             let to = texts.take(&part.symbols.texts);
             part.symbols.renumber(&to);
+            for (_, element) in part.given.iter_mut().flatten() {
+                element.renumber(&to);
+            }
             for (name, fault) in part.modules.iter_mut().flatten() {
                 *name = to[*name as usize];
                 *fault = fault.map(|fault| to[fault as usize]);
@@ -260,7 +261,7 @@ impl Part {
 
     /// The elements of the column, row by row.
     pub(crate) fn columns(&self, fields: SymbolFields) -> ElementColumns {
-        let Self { stacks, batch, symbols, modules } = self;
+        let Self { stacks, batch, symbols, modules, given } = self;
         let lists_candidates = fields.has("candidates");
         let mut columns = ElementColumns::default();
         for (row, query) in stacks.query_of_rows().into_iter().enumerate() {
@@ -284,18 +285,26 @@ impl Part {
                         message,
                     };
                     let candidates = if lists_candidates { made.candidates.clone() } else { 0..0 };
-                    columns.frame(
-                        place,
-                        made,
-                        &symbols.elements[made.elements.clone()],
-                        &symbols.candidates[candidates],
-                    );
+                    let found = &symbols.elements[made.elements.clone()];
+                    let own = given.get(row).map_or(&[][..], |given| of_frame(given, index));
+                    let candidates = &symbols.candidates[candidates];
+                    if own.is_empty() || found.iter().any(|element| element.function.is_some()) {
+                        columns.frame(place, made, found.iter(), candidates);
+                    } else {
+                        columns.frame(place, made, own.iter().map(|(_, element)| element), candidates);
+                    }
                 }
             }
             columns.lengths.push(columns.frame.len() - before);
         }
         columns
     }
+}
+
+/// The functions of one frame.
+fn of_frame(given: &[(usize, Element)], frame: usize) -> &[(usize, Element)] {
+    let before = |end: usize| given.partition_point(|(frame, _)| *frame < end);
+    &given[before(frame)..before(frame + 1)]
 }
 
 /// The texts of a table.
@@ -352,7 +361,7 @@ struct Position {
 }
 
 /// The columns of text, in the order of [`ElementColumns::texts`].
-const TEXTS: [&str; 10] = [
+const TEXTS: [&str; 11] = [
     "function",
     "linkage_name",
     "file",
@@ -363,6 +372,7 @@ const TEXTS: [&str; 10] = [
     "candidates",
     "unknown",
     "message",
+    "source",
 ];
 
 /// The fields of the elements.
@@ -388,10 +398,17 @@ pub(crate) struct ElementColumns {
     candidate_lengths: Vec<usize>,
     unknown: Vec<Option<Text>>,
     message: Vec<Option<Text>>,
+    source: Vec<Option<Text>>,
 }
 
 impl ElementColumns {
-    fn frame(&mut self, place: Position, made: &Made, elements: &[Element], candidates: &[Option<Text>]) {
+    fn frame<'e>(
+        &mut self,
+        place: Position,
+        made: &Made,
+        elements: impl Iterator<Item = &'e Element>,
+        candidates: &[Option<Text>],
+    ) {
         for element in elements {
             self.frame.push(place.frame);
             self.address.push(place.address);
@@ -411,6 +428,7 @@ impl ElementColumns {
             self.candidate_lengths.push(listed.len());
             self.unknown.push(made.unknown);
             self.message.push(place.message);
+            self.source.push(element.source);
         }
     }
 
@@ -427,6 +445,7 @@ impl ElementColumns {
             &self.candidates,
             &self.unknown,
             &self.message,
+            &self.source,
         ]
     }
 
@@ -482,6 +501,7 @@ impl ElementColumns {
                 }
                 "unknown" => text(std::mem::take(&mut self.unknown))?,
                 "message" => text(std::mem::take(&mut self.message))?,
+                "source" => text(std::mem::take(&mut self.source))?,
                 name => return Err(ArrowError::SchemaError(format!("no field {name:?}")).into()),
             });
         }
@@ -541,6 +561,7 @@ fn fields(options: TableOptions) -> Fields {
         Field::new("candidates", candidates, true),
         Field::new("unknown", text(), true),
         Field::new("message", text(), true),
+        Field::new("source", text(), true),
     ];
     all.into_iter().filter(|field| options.fields.has(field.name())).collect()
 }

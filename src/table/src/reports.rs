@@ -12,7 +12,7 @@ use foldsym_reports::{Opened, Report, Thread};
 use foldsym_symbolize::{Mapping, Module, Modules, ReportedAddress, Symbolizer};
 
 use crate::parquet_file::{ROWS, Writer};
-use crate::{Stack, TableError, TableOptions, schema_of, symbolize_stacks};
+use crate::{GivenFunction, Stack, TableError, TableOptions, schema_of, symbolize_stacks};
 
 /// Frames that are answered at a time, unless one stack has more.
 const FRAMES: usize = 1 << 20;
@@ -52,6 +52,7 @@ fn columns() -> Schema {
         list_of("frames", DataType::Int64),
         list_of("kinds", DataType::Utf8),
         list_of("trust", DataType::Utf8),
+        Field::new("event", DataType::Utf8, true),
     ])
 }
 
@@ -75,6 +76,7 @@ struct Rows {
     frames: ListBuilder<Int64Builder>,
     kinds: ListBuilder<StringBuilder>,
     trust: ListBuilder<StringBuilder>,
+    event: StringBuilder,
     /// Bytes of text in all columns.
     texts: usize,
 }
@@ -99,6 +101,7 @@ impl Rows {
             frames: ListBuilder::new(Int64Builder::new()),
             kinds: ListBuilder::new(StringBuilder::new()),
             trust: ListBuilder::new(StringBuilder::new()),
+            event: StringBuilder::new(),
             texts: 0,
         }
     }
@@ -119,7 +122,9 @@ impl Rows {
         let of_modules = modules.iter().map(of_module).sum::<usize>();
         let of_values = report.value_types.iter().map(String::len).sum::<usize>();
         let of_frames = thread.frames.len() * WORDS;
-        let texts = [name, &report.reason, &thread.name].iter().map(|text| text.len() + WORDS).sum::<usize>();
+        let event = thread.event.as_deref().unwrap_or("");
+        let texts =
+            [name, &report.reason, &thread.name, event].iter().map(|text| text.len() + WORDS).sum::<usize>();
         self.texts += of_modules + of_values + of_frames + texts;
         match i32::try_from(self.texts) {
             Ok(_) => Ok(()),
@@ -167,6 +172,7 @@ impl Rows {
         self.kinds.append(true);
         thread.trust.iter().for_each(|trust| self.trust.values().append_value(trust.text()));
         self.trust.append(!thread.trust.is_empty());
+        self.event.append_option(thread.event.as_deref());
         Ok(())
     }
 
@@ -185,6 +191,7 @@ impl Rows {
             Arc::new(self.frames.finish()),
             Arc::new(self.kinds.finish()),
             Arc::new(self.trust.finish()),
+            Arc::new(self.event.finish()),
         ]
     }
 }
@@ -241,21 +248,38 @@ pub fn symbolize_report(
     rows_of(symbolizer, name, report, 0, threads, options)
 }
 
+/// The names that a report has for the frames of a thread.
+fn given(thread: &Thread) -> Vec<GivenFunction<'_>> {
+    let given = thread.names.iter().map(|name| GivenFunction {
+        frame: name.frame as usize,
+        function: &name.function,
+        file: &name.file,
+        line: name.line,
+    });
+    given.collect()
+}
+
 /// As [`symbolize_report`], for a part of a report whose first thread has the number `first`.
 fn rows_of(
     symbolizer: &Symbolizer,
     name: &str,
     report: &Report,
     first: usize,
-    threads: std::ops::Range<usize>,
+    range: std::ops::Range<usize>,
     options: TableOptions,
 ) -> Result<RecordBatch, TableError> {
     let mut rows = Rows::new();
-    let mut stacks = Vec::with_capacity(threads.len());
-    for (index, thread) in report.threads.iter().enumerate().take(threads.end).skip(threads.start) {
+    let (first, end) = (first + range.start, range.end.min(report.threads.len()));
+    let threads = report.threads.get(range.start..end).unwrap_or_default();
+    for (index, thread) in threads.iter().enumerate() {
         rows.add(name, report, first + index, thread)?;
-        stacks.push(Stack { modules: report.modules_of(thread), frames: &thread.frames });
     }
+    let names: Vec<Vec<GivenFunction<'_>>> = threads.iter().map(given).collect();
+    let stacks = threads.iter().zip(&names).map(|(thread, names)| {
+        let (modules, frames) = (report.modules_of(thread), &thread.frames[..]);
+        Stack { modules, frames, names }
+    });
+    let stacks: Vec<Stack<'_>> = stacks.collect();
     let mut columns = rows.finish();
     columns.push(symbolize_stacks(symbolizer, &stacks, options)?);
     Ok(RecordBatch::try_new(report_schema(options), columns)?)
@@ -351,6 +375,39 @@ mod tests {
             threads.extend(column.values().iter().copied());
         }
         assert!(threads.iter().copied().eq(0..ROWS as i32 + 3), "{}", threads.len());
+    }
+
+    /// The report's own names are in the elements of frames that have no function, and its events in their column.
+    #[test]
+    fn names_and_events_of_a_report_are_in_its_rows() {
+        let symbolizer = Symbolizer::builder().build().unwrap();
+        let text = "a 7 2.0: 1 c:\n\t 1 g (inlined)\n  a.c:3\n\t 1 f (/lib/a)\n\n".repeat(1000)
+            + "a 7 3.0: 1 d:\n\t 2 h (/lib/a)\n\n";
+        let report = foldsym_reports::read(text.as_bytes(), &symbolizer).unwrap();
+        let options = TableOptions { text: crate::TextKind::Plain, threads: 2, ..TableOptions::default() };
+        let rows = symbolize_report(&symbolizer, "r", &report, 998..1001, options).unwrap();
+        let column = |name: &str| rows.column_by_name(name).unwrap().clone();
+        let events = column("event");
+        let events = events.as_any().downcast_ref::<arrow_array::StringArray>().unwrap();
+        assert!(events.iter().eq([Some("c"), Some("c"), Some("d")]));
+        let symbols = column(crate::SYMBOLS);
+        let symbols = symbols.as_any().downcast_ref::<arrow_array::ListArray>().unwrap();
+        let row = |row: usize, field: &str| -> Vec<Option<String>> {
+            let elements = symbols.value(row);
+            let elements = elements.as_any().downcast_ref::<arrow_array::StructArray>().unwrap();
+            let values = elements.column_by_name(field).unwrap();
+            let values = values.as_any().downcast_ref::<arrow_array::StringArray>().unwrap();
+            values.iter().map(|value| value.map(str::to_owned)).collect()
+        };
+        let some = |text: &str| Some(text.to_owned());
+        for (field, expected) in [
+            ("function", [some("g"), some("f")]),
+            ("file", [some("a.c"), None]),
+            ("source", [some("report"), some("report")]),
+        ] {
+            assert_eq!(row(1, field), expected, "{field}");
+        }
+        assert_eq!(row(2, "function"), [some("h")]);
     }
 
     /// The builders of `arrow` panic where an offset has more than 32 bits.

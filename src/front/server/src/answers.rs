@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use foldsym_reports::{Options, Reader, ReportError, Trust};
+use foldsym_reports::{Options, Reader, ReportError, Thread};
 use foldsym_symbolize::{GivenStack, Innermost, Query, Requests, Worker, json};
 
 use crate::log::Counts;
@@ -120,7 +120,7 @@ impl Writing<'_> {
                 self.out.extend_from_slice(b"{\"Frames\":[");
                 let innermost = request.vptr.map_or(Innermost::Nothing, Innermost::Vtable);
                 let query = Query { modules: &request.modules, frames: &request.frames, innermost };
-                self.frames(query, &[], worker)?;
+                self.frames(query, &Thread::default(), worker)?;
                 self.out.push(b']');
             }
             Err(error) => json::error(&mut self.out, None, &error.to_string()),
@@ -142,7 +142,7 @@ impl Writing<'_> {
     }
 
     /// Puts the answers to frames, without the brackets of their list.
-    fn frames(&mut self, query: Query<'_>, trust: &[Trust], worker: &mut Worker<'_>) -> Result<(), Ended> {
+    fn frames(&mut self, query: Query<'_>, thread: &Thread, worker: &mut Worker<'_>) -> Result<(), Ended> {
         self.counts.stacks += 1;
         let mut index = 0;
         let modules = query.modules;
@@ -151,14 +151,7 @@ impl Writing<'_> {
             if !self.goes_on(self.out.len()) {
                 return Err(Ended);
             }
-            foldsym_reports::json::frame(
-                &mut self.out,
-                index,
-                answer,
-                names,
-                modules,
-                trust.get(index).copied(),
-            );
+            foldsym_reports::json::frame(&mut self.out, index, answer, names, modules, thread);
             self.counts.frames += 1;
             self.counts.named += u64::from(answer.certainty.is_some());
             index += 1;
@@ -187,7 +180,7 @@ impl Writing<'_> {
             index += 1;
             let (modules, innermost) = (opened.report().modules_of(&thread), Innermost::Nothing);
             let query = Query { modules, frames: &thread.frames, innermost };
-            let put = self.frames(query, &thread.trust, worker);
+            let put = self.frames(query, &thread, worker);
             put.map_err(|Ended| self.refusal())?;
             self.out.extend_from_slice(b"]}");
             // A thread may have no frames, and a report many threads.

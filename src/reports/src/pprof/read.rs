@@ -2,15 +2,18 @@
 
 use std::collections::HashMap;
 use std::io::Read;
+use std::sync::Arc;
 
 use foldsym_symbolize::{AddressKind, Mapping, Module, ModuleId, Modules, ReportedAddress, StackFrame};
 use prost::Message;
 use serde_json::{Map, Value, json};
 
+use super::legacy::{self, Problem};
 use super::profile;
 use super::wire::{self, Field, Fields};
+use crate::names::MAX_TEXT as MAX_NAME_TEXT;
 use crate::opened::ThreadSource;
-use crate::{Format, MAX_FRAMES as MAX_FRAMES_OF_STACK, Opened, Options, Report, ReportError, Thread};
+use crate::{Format, MAX_FRAMES as MAX_FRAMES_OF_STACK, Opened, Options, Report, ReportError, Thread, cut};
 
 // What any input may cost. DEFLATE expands a byte to at most 1032, but profiles expand only by a factor of 4 to 10. So a byte of gzip
 // justifies up to `MAX_RATIO` decompressed bytes. An input that is not compressed justifies its own length. A justified byte may take
@@ -35,6 +38,10 @@ const FRAMES_A_BYTE: u64 = 4;
 const FREE_FRAMES: u64 = 1 << 16;
 const MAX_FRAMES: u64 = 1 << 23;
 
+/// Most functions of one frame, and of one stack beyond its frames: few bytes of a profile may refer to a long list again and again.
+const MAX_INLINED: usize = 1 << 10;
+const MAX_NAMES: usize = 1 << 17;
+
 /// Bytes at the start of a file that identify its format.
 const PREFIX: u64 = 64 << 10;
 /// How many frames a sample counts as, besides its own: a thread of a report takes memory itself.
@@ -56,9 +63,9 @@ pub(crate) fn is_one(bytes: &[u8]) -> bool {
         let mut start = Vec::new();
         // The start may be truncated: the bytes that can be decompressed count.
         let _ = flate2::read::GzDecoder::new(bytes).take(PREFIX).read_to_end(&mut start);
-        return begins_as_profile(&start);
+        return begins_as_profile(&start) || legacy::is_one(&start);
     }
-    begins_as_profile(bytes)
+    begins_as_profile(bytes) || legacy::is_one(bytes)
 }
 
 /// Whether the first fields have the numbers and kinds of a profile's, and the first that is not a number is a sample type of two numbers.
@@ -72,6 +79,10 @@ fn begins_as_profile(bytes: &[u8]) -> bool {
                     let mut fields = Fields(body);
                     !body.is_empty() && fields.all(|field| matches!(field, Some((1 | 2, Field::Varint))))
                 };
+                // Go's runtime writes the type of the period of all profiles but that of the processor before the sample types.
+                if first && number == 11 && types(body) {
+                    continue;
+                }
                 if first { number == 1 && types(body) } else { true }
             }
             Some((13, Field::Bytes(_))) => !first,
@@ -93,7 +104,14 @@ fn begins_as_profile(bytes: &[u8]) -> bool {
 /// A profile.
 #[derive(Clone, Debug)]
 pub struct Profile {
+    /// Its list of strings is empty: they are in `strings`.
     pub(super) inner: profile::ProfileRecord,
+    /// Shared with the names of the stacks.
+    pub(super) strings: Vec<Arc<str>>,
+    /// The beginnings of long strings, by index: stacks may repeat a name many times.
+    beginnings: HashMap<i64, Arc<str>>,
+    /// The index of each function, by its id.
+    functions: HashMap<u64, usize>,
     /// The index of each location, by its id.
     pub(super) locations: HashMap<u64, usize>,
     /// The index of each mapping, by its id.
@@ -142,23 +160,39 @@ impl Profile {
         if bytes.len() as u64 > MAX_BYTES {
             return Err(damaged(format!("{} bytes, more than {MAX_BYTES}", bytes.len())));
         }
+        let may = |of_byte, free, max| justified.saturating_mul(of_byte).saturating_add(free).min(max);
+        let frames = may(FRAMES_A_BYTE, FREE_FRAMES, MAX_FRAMES) as usize;
+        // Decompressed bytes and records are there at once.
+        let together = given.saturating_mul(MEMORY_OF_GIVEN).saturating_add(FREE_OF_GIVEN);
+        let of_caller_left = of_caller.saturating_sub(unpacked.len() as u64);
+        // The records take so much memory, and more than the format allows.
+        let refused = |memory: u64, most: u64| {
+            damaged(format!(
+                "its records take {memory} bytes of memory, more than {most} for {given} bytes of input"
+            ))
+        };
+        if legacy::is_one(bytes) {
+            let most = together.min(MAX_MEMORY);
+            let inner = legacy::read(bytes, most.min(of_caller_left)).map_err(|problem| match problem {
+                Problem::Memory(memory) if memory > most => refused(memory, most),
+                Problem::Memory(_) => too_large(),
+                Problem::Damaged(problem) => damaged(problem),
+            })?;
+            let mut options = options.clone();
+            options.callers = Some(AddressKind::Adjusted);
+            return Ok(Self::new(inner, frames, &options));
+        }
         // Profiles have no groups, and decoders may recurse into them. So a group is refused before anything is decoded.
         let known = Fields(bytes).all(|field| matches!(field, Some((_, Field::Varint | Field::Bytes(_)))));
         // prost allocates while it decodes, so the memory is counted first.
         let Some(memory) = wire::memory(bytes).filter(|_| known) else {
             return Err(damaged("a field that is cut off, or of a kind that profiles do not have"));
         };
-        let may = |of_byte, free, max| justified.saturating_mul(of_byte).saturating_add(free).min(max);
-        // Decompressed bytes and records are there at once.
-        let together = given.saturating_mul(MEMORY_OF_GIVEN).saturating_add(FREE_OF_GIVEN);
         let most = may(MEMORY_A_BYTE, FREE_MEMORY, MAX_MEMORY).min(together);
         if memory > most {
-            let what = format!(
-                "its records take {memory} bytes of memory, more than {most} for {given} bytes of input"
-            );
-            return Err(damaged(what));
+            return Err(refused(memory, most));
         }
-        if memory > of_caller.saturating_sub(unpacked.len() as u64) {
+        if memory > of_caller_left {
             return Err(too_large());
         }
         let inner = profile::ProfileRecord::decode(bytes).map_err(|error| damaged(error.to_string()))?;
@@ -174,12 +208,20 @@ impl Profile {
         if inner.mapping.iter().map(names).sum::<usize>() > MAX_TEXT {
             return Err(damaged(format!("the names of its mappings have more than {MAX_TEXT} bytes")));
         }
-        let frames = may(FRAMES_A_BYTE, FREE_FRAMES, MAX_FRAMES) as usize;
         Ok(Self::new(inner, frames, options))
     }
 
-    fn new(inner: profile::ProfileRecord, max_frames: usize, options: &Options) -> Self {
+    fn new(mut inner: profile::ProfileRecord, max_frames: usize, options: &Options) -> Self {
         let mut warnings = Vec::new();
+        let empty: Arc<str> = Arc::from("");
+        let share = |text: String| if text.is_empty() { empty.clone() } else { text.into() };
+        let strings: Vec<Arc<str>> = std::mem::take(&mut inner.string_table).into_iter().map(share).collect();
+        let is_long = |(_, text): &(usize, &Arc<str>)| text.len() > MAX_NAME_TEXT;
+        let beginnings = strings.iter().enumerate().filter(is_long);
+        let beginnings =
+            beginnings.map(|(index, text)| (index as i64, cut(text, MAX_NAME_TEXT).into())).collect();
+        let functions =
+            inner.function.iter().enumerate().map(|(index, function)| (function.id, index)).collect();
         let locations: HashMap<u64, usize> =
             inner.location.iter().enumerate().map(|(index, location)| (location.id, index)).collect();
         let mappings: HashMap<u64, usize> =
@@ -196,8 +238,7 @@ impl Profile {
         }
         let overlap = overlap(&inner.mapping);
         let text = |index: i64| {
-            let text = usize::try_from(index).ok().and_then(|index| inner.string_table.get(index));
-            text.map_or("", |text| text.as_str())
+            usize::try_from(index).ok().and_then(|index| strings.get(index)).map_or("", |text| &**text)
         };
         let module = |mapping: &profile::Mapping| {
             let mut module = Module::new(text(mapping.filename));
@@ -213,7 +254,19 @@ impl Profile {
         };
         let modules = Modules::new(inner.mapping.iter().map(module).collect());
         let callers = options.callers.unwrap_or(AddressKind::Adjusted);
-        Self { inner, locations, mappings, modules, overlap, callers, max_frames, warnings }
+        Self {
+            inner,
+            strings,
+            beginnings,
+            functions,
+            locations,
+            mappings,
+            modules,
+            overlap,
+            callers,
+            max_frames,
+            warnings,
+        }
     }
 
     /// How many modules have a path and no build id. A store finds modules only by build id, so these are found by their path only.
@@ -226,8 +279,32 @@ impl Profile {
     }
 
     fn text(&self, index: i64) -> &str {
-        let text = usize::try_from(index).ok().and_then(|index| self.inner.string_table.get(index));
-        text.map_or("", |text| text.as_str())
+        self.shared(index).map_or("", |text| &**text)
+    }
+
+    fn shared(&self, index: i64) -> Option<&Arc<str>> {
+        usize::try_from(index).ok().and_then(|index| self.strings.get(index))
+    }
+
+    /// The lines of a location whose functions the profile names; those that are inlined first, as `profile.proto` has them.
+    fn lines(&self, id: u64) -> impl Iterator<Item = (&profile::LineRecord, &profile::Function)> {
+        let location = self.locations.get(&id).and_then(|&index| self.inner.location.get(index));
+        let lines = location.map_or(&[][..], |location| &location.line);
+        lines.iter().take(MAX_INLINED).filter_map(|line| {
+            let function = self.inner.function.get(*self.functions.get(&line.function_id)?)?;
+            (!self.text(function.name).is_empty()).then_some((line, function))
+        })
+    }
+
+    /// How many names a frame of a location may have beyond one.
+    fn name_count(&self, id: u64) -> usize {
+        let location = self.locations.get(&id).and_then(|&index| self.inner.location.get(index));
+        location.map_or(0, |location| location.line.len().min(MAX_INLINED).saturating_sub(1))
+    }
+
+    /// Whether the profile itself has a name for a location.
+    pub(super) fn is_named(&self, id: u64) -> bool {
+        self.lines(id).next().is_some()
     }
 
     /// The frames of a sample: one for each of its locations, up to as many as a stack may have.
@@ -291,6 +368,19 @@ impl Profile {
     fn thread(&self, sample: &profile::Sample, types: &[String]) -> Thread {
         let mut thread = Thread { values: sample.value.clone(), ..Thread::default() };
         self.frames(sample, &mut thread.frames);
+        let empty: Arc<str> = Arc::from("");
+        'frames: for (frame, &id) in sample.location_id.iter().take(MAX_FRAMES_OF_STACK).enumerate() {
+            for (line, function) in self.lines(id) {
+                if thread.names.len() >= MAX_NAMES {
+                    break 'frames;
+                }
+                let [name, file] = [function.name, function.filename].map(|index| {
+                    let text = self.beginnings.get(&index).or_else(|| self.shared(index));
+                    text.unwrap_or(&empty).clone()
+                });
+                thread.name(frame, name, file, u32::try_from(line.line).unwrap_or(0));
+            }
+        }
         let values = types.iter().zip(&sample.value);
         thread.name =
             values.clone().map(|(kind, value)| format!("{kind}={value}")).collect::<Vec<_>>().join(" ");
@@ -328,7 +418,9 @@ impl ThreadSource for SampleReader {
             let text = |index| self.profile.text(index).len();
             let of_labels: usize = sample.label.iter().map(|label| text(label.key) + text(label.str)).sum();
             let frames = sample.location_id.len().min(MAX_FRAMES_OF_STACK);
-            self.count = self.count.saturating_add(frames + PER_SAMPLE);
+            let names = sample.location_id.iter().take(frames).map(|&id| self.profile.name_count(id));
+            let names = names.sum::<usize>().min(MAX_NAMES);
+            self.count = self.count.saturating_add(frames + names + PER_SAMPLE);
             self.copied = self.copied.saturating_add(of_types + of_labels);
             if self.count <= self.profile.max_frames && self.copied <= MAX_TEXT {
                 return Some(self.profile.thread(sample, &report.value_types));

@@ -22,6 +22,8 @@ pub struct Rewritten {
     pub frames: u64,
     /// Frames that have a function.
     pub named: u64,
+    /// Further frames, whose functions are those that the profile had.
+    pub kept: u64,
     /// Locations that were added, since an address has several answers.
     pub locations_added: u64,
 }
@@ -136,12 +138,14 @@ impl Growing {
 
 impl Profile {
     /// Writes the profile, compressed with gzip. A location whose address has an answer gets its functions and lines, innermost first; if
-    /// one address has several answers, each becomes a location of its own. Locations without an answer stay as they are.
+    /// one address has several answers, each becomes a location of its own. Locations without an answer stay as they are. If only some frames
+    /// have an answer, a comment of the profile says how many others have the names that it had.
     ///
     /// # Errors
     /// Errors of `out`.
     pub fn rewrite(&self, worker: &mut Worker<'_>, out: impl Write) -> io::Result<Rewritten> {
         let mut written = self.inner.clone();
+        written.string_table = self.strings.iter().map(|text| text.to_string()).collect();
         let mut growing = Growing::new(&mut written);
         let mut done = Rewritten::default();
         let referred = written.sample.iter().flat_map(|sample| &sample.location_id).copied();
@@ -162,14 +166,16 @@ impl Profile {
                 done.frames += 1;
                 let Some(id) = ids.get_mut(at) else { return Ok(()) };
                 let Some(&place) = self.locations.get(id) else { return Ok(()) };
-                if answer.symbol.frames.is_empty() {
+                let found = &answer.symbol.frames;
+                let is_better = found.iter().any(|frame| frame.name.is_some());
+                // The location keeps the lines that it had, if those of the answer are damaged too.
+                let has_own = self.is_named(*id);
+                let lines =
+                    (!found.is_empty() && (is_better || !has_own)).then(|| growing.lines(answer, names));
+                let Some(lines) = lines.filter(|_| names.take_damage().is_none()) else {
+                    done.kept += u64::from(has_own);
                     return Ok(());
-                }
-                let lines = growing.lines(answer, names);
-                // The location keeps the lines that it had.
-                if names.take_damage().is_some() {
-                    return Ok(());
-                }
+                };
                 done.named += 1;
                 // `profile.proto`: in a folded location several symbols have the address, and the lines are those of one. An exact answer
                 // is the one that ran.
@@ -206,6 +212,13 @@ impl Profile {
             mapping.has_filenames = true;
             mapping.has_line_numbers = true;
             mapping.has_inline_frames = true;
+        }
+        if done.kept > 0 && done.named > 0 {
+            let comment = format!(
+                "Source: foldsym named {} of {} frames; the names of {} others are those that the profile had",
+                done.named, done.frames, done.kept
+            );
+            written.comment.push(growing.string(comment.as_bytes()));
         }
         (written.string_table, written.function) = (growing.strings, growing.functions);
         let mut gzip = flate2::write::GzEncoder::new(out, flate2::Compression::default());

@@ -336,7 +336,7 @@ fn what_is_missing_is_not_found_among_what_is_added() {
     let done = profile.rewrite(&mut symbolizer.worker(), &mut bytes).unwrap();
     assert!(done.named > 0 && done.locations_added > 0, "{done:?}");
     let again = parse(&bytes).unwrap();
-    assert!(again.inner.string_table.len() > strings && again.inner.location.len() > locations + 1);
+    assert!(again.strings.len() > strings && again.inner.location.len() > locations + 1);
     assert!(again.inner.function.len() > functions);
     assert_eq!(again.value_types()[0], "samples/");
     assert!(!again.locations.contains_key(&location_id));

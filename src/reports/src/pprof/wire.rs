@@ -1,8 +1,10 @@
 //! Scans protobuf's wire format before anything is decoded: which fields there are, and how much memory they will take.
 
 use std::mem::size_of;
+use std::sync::Arc;
 
 use super::profile;
+use crate::names::MAX_TEXT as MAX_NAME_TEXT;
 
 /// Fields of the wire format: their number, and the bytes of a submessage or a string.
 pub(super) struct Fields<'b>(pub(super) &'b [u8]);
@@ -81,7 +83,7 @@ fn packed(bytes: &[u8]) -> u64 {
     bytes.iter().filter(|&&byte| byte & 0x80 == 0).count() as u64
 }
 
-/// Bytes of memory that the records of a profile take when decoded, with the tables that find locations and mappings by their ids. `None`
+/// Bytes of memory that the records of a profile take when decoded, with the tables that find locations, mappings and functions by their ids. `None`
 /// if a record has a truncated field, or a field of a kind that profiles do not have.
 pub(super) fn memory(bytes: &[u8]) -> Option<u64> {
     let (mut total, mut comments) = (0u64, 0u64);
@@ -96,7 +98,9 @@ pub(super) fn memory(bytes: &[u8]) -> Option<u64> {
                 total += match number {
                     2 => lists(body, 3, size_of::<profile::Label>())?,
                     4 => lists(body, 4, size_of::<profile::LineRecord>())?,
-                    6 if !body.is_empty() => body.len() as u64 + HEAP,
+                    // A string is shared then, and each has two counts.
+                    6 if body.len() > MAX_NAME_TEXT => body.len() as u64 + MAX_NAME_TEXT as u64 + 8 * HEAP,
+                    6 if !body.is_empty() => body.len() as u64 + 2 * HEAP,
                     _ => 0,
                 };
             }
@@ -111,13 +115,14 @@ pub(super) fn memory(bytes: &[u8]) -> Option<u64> {
         size_of::<profile::Mapping>(),
         size_of::<profile::Location>(),
         size_of::<profile::Function>(),
-        size_of::<String>(),
+        // The list of the strings that are shared is made of the decoded list.
+        size_of::<String>() + size_of::<Arc<str>>(),
     ];
     total += room(comments, size_of::<i64>());
     total += counts.iter().zip(sizes).map(|(&count, size)| room(count, size)).sum::<u64>();
     // Tables are at most seven eighths full, and have a byte for each place.
     let table = |count: u64| room(count + count / 7, size_of::<(u64, usize)>() + 1);
-    Some(total + table(counts[3]) + table(counts[4]))
+    Some(total + table(counts[3]) + table(counts[4]) + table(counts[5]))
 }
 
 /// Bytes of the lists in a sample or a location: its nested records, given by their field number and size, and the values of fields 1 and

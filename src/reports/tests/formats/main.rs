@@ -8,5 +8,6 @@ mod budgets;
 mod crash;
 mod hostile;
 mod kernel;
+mod names;
 mod perf;
 mod profile;

@@ -103,3 +103,103 @@ fn what_a_profile_knows_itself_stays() {
     assert_eq!(mine, theirs);
     assert!(mine.contains("main.weigh"), "{mine}");
 }
+
+#[test]
+fn every_kind_of_profile_of_go_is_read() {
+    for kind in ["heap", "allocs", "goroutine", "threadcreate", "block", "mutex"] {
+        let bytes = std::fs::read(file(&format!("go-kinds/{kind}.pb.gz"))).unwrap();
+        assert_eq!(Format::of(&bytes), Some(Format::Pprof), "{kind}");
+        let report = read(&bytes, &Symbolizer::builder().build().unwrap()).unwrap();
+        // Go's runtime names the functions itself. It does not name the code that made its first thread.
+        let named = report.threads.iter().flat_map(|thread| &thread.names);
+        let named = named.filter(|name| name.function.starts_with("main.")).count();
+        assert!(named > 0 || kind == "threadcreate", "{kind}");
+    }
+}
+
+/// What pprof makes of a file, and what we make of it, as it prints both.
+fn of_pprof_and_ours(name: &str) -> Option<[String; 2]> {
+    let (folder, given) = (tempfile::tempdir().unwrap(), file(name));
+    let bytes = std::fs::read(&given).unwrap();
+    assert_eq!(Format::of(&bytes), Some(Format::Pprof), "{name}");
+    let profile = pprof::Profile::parse(&bytes, &Options::default()).unwrap();
+    let mut ours = Vec::new();
+    profile.rewrite(&mut Symbolizer::builder().build().unwrap().worker(), &mut ours).unwrap();
+    let path = folder.path().join("ours.pb.gz");
+    std::fs::write(&path, ours).unwrap();
+    let text = |path: &Path| go(&["-symbolize=none", "-addresses", "-top", path.to_str().unwrap()]);
+    let rows = |text: String| {
+        // Rows that are equal in all counts come in any order.
+        let mut rows: Vec<String> =
+            text.lines().skip_while(|line| !line.contains("flat%")).map(str::to_owned).collect();
+        rows.sort();
+        rows.join("\n")
+    };
+    Some([rows(text(&given)?), rows(text(&path)?)])
+}
+
+#[test]
+fn files_of_gperftools_are_read_as_pprof_reads_them() {
+    for name in ["mail.prof", "heap.txt"] {
+        let Some([theirs, ours]) = of_pprof_and_ours(name) else { return };
+        assert!(theirs.lines().count() > 4, "{theirs}");
+        assert_eq!(ours, theirs, "{name}");
+    }
+    let symbolizer = symbolizer();
+    let report = read(&std::fs::read(file("mail.prof")).unwrap(), &symbolizer).unwrap();
+    assert_eq!(report.value_types, ["samples/count", "cpu/nanoseconds"]);
+    let answer = |thread: &foldsym_reports::Thread| {
+        symbolizer.symbolize(&Stack::new(&report.modules, thread.frames.clone()))
+    };
+    let exact =
+        report.threads.iter().map(answer).filter(|frames| frames[0].certainty == Some(Certainty::Exact));
+    assert!(exact.count() > 0);
+    let heap = read(&std::fs::read(file("heap.txt")).unwrap(), &symbolizer).unwrap();
+    assert_eq!(heap.value_types[2..], ["inuse_objects/count", "inuse_space/bytes"]);
+    assert_eq!(heap.threads[0].values, [400, 4_079_800, 134, 1_366_733]);
+}
+
+/// A profile of the processor in words of any size and order.
+fn words(words: &[u64], size: usize, is_big: bool) -> Vec<u8> {
+    let word = |word: &u64| {
+        let mut bytes = word.to_le_bytes()[..size].to_vec();
+        if is_big {
+            bytes.reverse();
+        }
+        bytes
+    };
+    words.iter().flat_map(word).collect()
+}
+
+#[test]
+fn words_of_gperftools_are_of_any_size_and_order() {
+    let given = [0, 3, 0, 10_000, 0, 2, 3, 0x1010, 0x1010, 0x2001, 0, 1, 0];
+    for (size, is_big) in [(4, false), (4, true), (8, false), (8, true)] {
+        let mut bytes = words(&given, size, is_big);
+        bytes.extend_from_slice(b"build=/x\n00001000-00003000 r-xp 00000000 08:01 5 /opt/a b\n");
+        assert_eq!(Format::of(&bytes), Some(Format::Pprof));
+        let report = read(&bytes, &Symbolizer::builder().build().unwrap()).unwrap();
+        assert_eq!(report.threads[0].values, [2, 20_000_000]);
+        let numbers: Vec<_> =
+            report.threads[0].frames.iter().map(|frame| (frame.place.given(), frame.kind)).collect();
+        // 1 off each return address; the innermost address, which the profiler has twice here, is one of them.
+        assert_eq!(numbers, [(Some(0x1010), AddressKind::Exact), (Some(0x2000), AddressKind::Adjusted)]);
+        assert_eq!(&*report.modules.iter().next().unwrap().name, "/opt/a b");
+        // Cut off before the trailer, or a stack that is longer than the file.
+        for cut in 6..given.len() {
+            let part = &bytes[..cut * size];
+            let error = read(part, &Symbolizer::builder().build().unwrap()).unwrap_err().to_string();
+            assert!(error.contains("cut off after"), "{cut}: {error}");
+        }
+    }
+    // A stack of 2^64 addresses.
+    let huge = words(&[0, 3, 0, 1, 0, 1, u64::MAX], 8, false);
+    assert!(read(&huge, &symbolizer()).is_err());
+    for other in [
+        words(&[0; 16], 8, false),
+        words(&[0, 3, 1, 1, 0], 8, false),
+        b"heap profile: 1: 2 [3: 4] @ x\n".to_vec(),
+    ] {
+        assert_eq!(Format::of(&other), None);
+    }
+}

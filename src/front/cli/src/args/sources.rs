@@ -109,7 +109,7 @@ pub(crate) struct Symbolize {
     pub(crate) inputs: Vec<PathBuf>,
     /// Reads a Parquet file with one stack per row instead of reports
     #[cfg(feature = "parquet")]
-    #[arg(long, value_name = "IN.parquet", requires = "output", conflicts_with_all = ["inputs", "json", "text", "format", "certainty", "style", "collapsed", "pprof", "callers", "open_paths", "sections"], hide_short_help = true)]
+    #[arg(long, value_name = "IN.parquet", requires = "output", conflicts_with_all = ["inputs", "json", "text", "format", "certainty", "style", "collapsed", "pprof", "callers", "event", "open_paths", "sections"], hide_short_help = true)]
     pub(crate) parquet: Option<PathBuf>,
     /// A Parquet file in place of text: the rows of --parquet with their answers, or a row for each thread of the reports; - is standard
     /// output
@@ -138,6 +138,9 @@ pub(crate) struct Symbolize {
     /// perf script what its header says, otherwise return)
     #[arg(long, value_name = "KIND", hide_short_help = true)]
     pub(crate) callers: Option<Callers>,
+    /// Reads the samples of this event alone, of reports that have several (default: all; for --collapsed the first)
+    #[arg(long, value_name = "EVENT", hide_short_help = true)]
+    pub(crate) event: Option<String>,
     /// Prints linkage names without demangling them
     #[arg(long, hide_short_help = true)]
     pub(crate) no_demangle: bool,

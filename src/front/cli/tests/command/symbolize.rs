@@ -232,3 +232,88 @@ fn a_request_of_symbolicate_is_a_report() {
         assert_eq!(ran.code, 3, "{bad}: {ran:?}");
     }
 }
+
+#[test]
+fn names_of_the_report_stand_where_no_function_is_known() {
+    let perf = report("perf-events.txt");
+    let text = foldsym(&["symbolize", &perf]);
+    assert_eq!(text.code, 0, "{text:?}");
+    for line in [
+        "Thread 0 (28333) # hash (event page-faults)\n#0   0xffffffff8175336a in elf_load (named by the report)\n",
+        " in add (inlined, named by the report)",
+        " in work (named by the report)",
+    ] {
+        assert!(text.out.contains(line), "{line}: {}", text.out);
+    }
+    let json = foldsym(&["symbolize", "--json", "--event", "cpu-clock", &perf]).json();
+    let thread = &json[0]["Threads"][0];
+    assert_eq!((&thread["Event"], &thread["Frames"][0]["Source"]), (&"cpu-clock".into(), &"report".into()));
+    let functions = thread["Frames"][0]["Symbol"].as_array().unwrap();
+    let functions: Vec<&Value> = functions.iter().map(|function| &function["FunctionName"]).collect();
+    assert_eq!(functions, ["add", "work"]);
+    let gdb = foldsym(&["symbolize", "--style", "gdb", "--event", "cpu-clock", &perf]);
+    assert!(
+        gdb.out.contains(" in add ()") && gdb.out.contains(" work () from /build/# hash\n"),
+        "{}",
+        gdb.out
+    );
+    let stackwalk = foldsym(&["symbolize", "--style", "stackwalk", "--event", "cpu-clock", &perf]);
+    assert!(stackwalk.out.contains("# hash!add\n    Found by: inlining\n"), "{}", stackwalk.out);
+    // A frame has our name or the report's.
+    let (program, post) = (report("post"), report("perf-dwarf.txt"));
+    let ours = foldsym(&["symbolize", "--search", &program, "--collapsed", &post]);
+    assert!(
+        ours.out.contains(";main;") && ours.out.contains(";__libc_start_main_impl [report];"),
+        "{}",
+        ours.out
+    );
+    assert!(
+        !ours.out.contains(";main [report];main") && !ours.out.contains(";main [report]"),
+        "{}",
+        ours.out
+    );
+}
+
+#[test]
+fn flame_graphs_are_of_one_event() {
+    let perf = report("perf-events.txt");
+    let counts = |out: &str| -> i64 {
+        out.lines().map(|line| line.rsplit(' ').next().unwrap().parse::<i64>().unwrap()).sum()
+    };
+    let first = foldsym(&["symbolize", "--collapsed", &perf]);
+    assert_eq!((first.code, counts(&first.out)), (0, 5), "{first:?}");
+    assert!(
+        first.err.contains(
+            "only samples of the event page-faults were counted; --event chooses another: cpu-clock"
+        ),
+        "{}",
+        first.err
+    );
+    let other = foldsym(&["symbolize", "--collapsed", "--event", "cpu-clock", &perf]);
+    assert_eq!((other.code, counts(&other.out), &*other.err), (0, 5, ""), "{other:?}");
+    assert!(
+        other.out.contains("work [report];add [report] ") && !first.out.contains("work"),
+        "{}",
+        other.out
+    );
+    let none = foldsym(&["symbolize", "--event", "cycles", &perf]);
+    assert!(none.code == 3 && none.err.contains("the text has page-faults, cpu-clock"), "{none:?}");
+    let of_another = foldsym(&["symbolize", "--event", "cycles", &report("asan.txt")]);
+    assert!(of_another.code == 3 && of_another.err.contains("does not say the events"), "{of_another:?}");
+}
+
+/// A profile that has names of its own keeps them where we have none, and says so.
+#[test]
+fn a_profile_that_is_written_anew_says_whose_names_it_has() {
+    let (program, profile) = (report("mail"), report("mail.prof"));
+    let folder = tempfile::tempdir().unwrap();
+    let (one, two) = (folder.path().join("one.pb.gz"), folder.path().join("two.pb.gz"));
+    let (one, two) = (one.to_str().unwrap(), two.to_str().unwrap());
+    let named = foldsym(&["symbolize", "--search", &program, &profile, "--pprof", one]);
+    assert!(named.code == 0 && !named.err.contains("that the profile had"), "{named:?}");
+    // Nothing is found now.
+    let kept = foldsym(&["symbolize", one, "--pprof", two]);
+    assert!(kept.code == 0 && kept.err.contains("frames keep the names that the profile had"), "{kept:?}");
+    let text = foldsym(&["symbolize", "--collapsed=samples", two]);
+    assert!(text.out.contains("weigh_parcel(long) [report] "), "{}", text.out);
+}

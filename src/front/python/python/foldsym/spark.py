@@ -59,6 +59,7 @@ def _symbol_fields() -> list[StructField]:
         ("candidates", t.ArrayType(text)),
         ("unknown", text),
         ("message", text),
+        ("source", text),
     ]
     return [t.StructField(name, kind) for name, kind in fields]
 

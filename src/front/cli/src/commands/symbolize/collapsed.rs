@@ -16,6 +16,8 @@ pub(super) struct Collapsed {
 impl Collapsed {
     /// Adds the stacks of a report; of a profile the values of a kind, by its type or `TYPE/UNIT`, "" for the profile's own choice.
     ///
+    /// With `one_event` only samples of the report's first event count. Returns what was lost, one sentence each.
+    ///
     /// # Errors
     /// The profile has no such kind.
     pub(super) fn add(
@@ -23,7 +25,8 @@ impl Collapsed {
         worker: &mut Worker<'_>,
         opened: &mut Opened<'_>,
         kind: &str,
-    ) -> Result<(), String> {
+        one_event: bool,
+    ) -> Result<Vec<String>, String> {
         let report = opened.report();
         let types = &report.value_types;
         let value = match kind {
@@ -37,7 +40,22 @@ impl Collapsed {
             }
         };
         let has_values = !types.is_empty();
+        // Counts of different events have no sum.
+        let mut lost = Vec::new();
+        let event = match &report.events[..] {
+            [first, others @ ..] if one_event && !others.is_empty() => {
+                lost.push(format!(
+                    "only samples of the event {first} were counted; --event chooses another: {}",
+                    others.join(", ")
+                ));
+                Some(first.clone())
+            }
+            _ => None,
+        };
         while let Some(thread) = opened.next_thread() {
+            if event.is_some() && thread.event != event {
+                continue;
+            }
             // A crash report has no values: each of its stacks counts once.
             let count = if !has_values { 1 } else { thread.values.get(value).copied().unwrap_or(0) };
             if count != 0 && !thread.frames.is_empty() {
@@ -47,7 +65,8 @@ impl Collapsed {
                 *sum = sum.saturating_add(count);
             }
         }
-        Ok(())
+        lost.extend_from_slice(&opened.report().warnings);
+        Ok(lost)
     }
 
     pub(super) fn put(&self, out: &mut Vec<u8>) {
@@ -66,15 +85,22 @@ fn line(worker: &mut Worker<'_>, report: &Report, thread: &Thread) -> Vec<u8> {
     let mut index = 0;
     let put = |answer: &Answer, names: &mut Names<'_>| {
         let is_gap = thread.trust.get(index) == Some(&Trust::Gap);
-        index += 1;
         let before = functions.len();
-        for frame in &answer.symbol.frames {
-            functions.push(escaped(names.function(frame.name)));
+        let mut own = thread.names_for(index, answer);
+        if own.is_empty() {
+            for frame in &answer.symbol.frames {
+                functions.push(escaped(names.function(frame.name)));
+            }
         }
         // A frame with only some of its functions would count as another stack.
         if names.take_damage().is_some() {
             functions.truncate(before);
+            own = thread.names_of(index);
         }
+        // The mark is behind the name, as flame graphs have marks.
+        functions
+            .extend(own.iter().map(|name| [&escaped(name.function.as_bytes())[..], b" [report]"].concat()));
+        index += 1;
         if functions.len() == before && !is_gap {
             let module = answer.module.and_then(|module| modules.get(module));
             let name = module.map_or("unknown", |module| module.file_name());

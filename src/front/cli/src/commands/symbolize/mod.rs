@@ -52,6 +52,7 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
         Callers::Adjusted => AddressKind::Adjusted,
         Callers::Return => AddressKind::Return,
     });
+    options.event.clone_from(&args.event);
     if let Some(out) = &args.pprof {
         return rewrite(args, out, &symbolizer, &options);
     }
@@ -72,7 +73,13 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
     let (mut failed, mut first) = (0, true);
     for path in &args.inputs {
         let read = read_report(path, &reader, &options, |mut opened| match &mut collapsed {
-            Some((collapsed, kind)) => collapsed.add(&mut printer.worker, &mut opened, kind).map(Ok),
+            Some((collapsed, kind)) => {
+                let added = collapsed.add(&mut printer.worker, &mut opened, kind, args.event.is_none());
+                for warning in added? {
+                    complain(&format!("{}: {warning}", path.display()));
+                }
+                Ok(Ok(()))
+            }
             None => {
                 // A blank line separates reports; a line of JSON needs none.
                 if !std::mem::take(&mut first) && !printer.json {
@@ -143,11 +150,15 @@ fn rewrite(args: &Symbolize, out: &Path, symbolizer: &Symbolizer, options: &Opti
         write_whole(out, &bytes)?;
     }
     complain(&format!(
-        "{}: {} of {} frames have functions; {} locations were added",
+        "{}: {} of {} frames have functions; {} locations were added{}",
         input.display(),
         written.named,
         written.frames,
-        written.locations_added
+        written.locations_added,
+        match written.kept {
+            0 => String::new(),
+            kept => format!("; {kept} other frames keep the names that the profile had"),
+        }
     ));
     crate::answer::open::tell_unused(symbolizer);
     // By a name alone a store finds a file only if it has one build of that name.
@@ -183,7 +194,7 @@ impl StackPrinter<'_> {
             if self.json {
                 json::thread(&mut self.out.text, index, &thread);
             } else if self.style == Style::Plain {
-                print::text_thread(&mut self.out.text, index, &thread);
+                print::text_thread(&mut self.out.text, index, &thread, opened.report());
             } else {
                 style::thread(&mut self.out.text, self.style, index, &thread);
             }
@@ -209,9 +220,9 @@ impl StackPrinter<'_> {
         let symbolizer = self.symbolizer;
         let (mut index, mut number) = (0, 0);
         let put = |answer: &Answer, names: &mut Names<'_>| {
-            let (trust, out) = (thread.trust.get(index).copied(), &mut output.text);
+            let out = &mut output.text;
             if is_json {
-                json::frame(out, index, answer, names, modules, trust);
+                json::frame(out, index, answer, names, modules, thread);
             } else {
                 let frame = thread.frames.get(index).copied().unwrap_or(StackFrame::UNKNOWN);
                 if style == Style::Plain {
@@ -221,7 +232,7 @@ impl StackPrinter<'_> {
                         answer,
                         names,
                         modules,
-                        (marks, trust),
+                        (marks, thread, index),
                     );
                 } else {
                     let registers = thread.registers.get(index).map_or(&[][..], Vec::as_slice);
@@ -230,8 +241,18 @@ impl StackPrinter<'_> {
                         Style::Stackwalk => style::line_offset(symbolizer, modules, answer),
                         _ => None,
                     };
-                    let printed =
-                        style::Printed { answer, frame, modules, trust, registers, is_signal, line_offset };
+                    let trust = thread.trust.get(index).copied();
+                    let own = thread.names_of(index);
+                    let printed = style::Printed {
+                        answer,
+                        frame,
+                        modules,
+                        trust,
+                        own,
+                        registers,
+                        is_signal,
+                        line_offset,
+                    };
                     style::frame(out, style, &mut number, &printed, names);
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use foldsym_reports::{Report, Thread, Trust, json};
+use foldsym_reports::{Report, ReportedName, Thread, Trust, json};
 use foldsym_symbolize::json::{hex, number, string};
 use foldsym_symbolize::{Answer, Modules, Names, ReportedAddress, Unknown};
 
@@ -33,7 +33,7 @@ pub(super) fn text_end(out: &mut Vec<u8>, report: &Report) {
     }
 }
 
-pub(super) fn text_thread(out: &mut Vec<u8>, index: usize, thread: &Thread) {
+pub(super) fn text_thread(out: &mut Vec<u8>, index: usize, thread: &Thread, report: &Report) {
     out.extend_from_slice(format!("\nThread {index}").as_bytes());
     if let Some(id) = thread.id {
         out.extend_from_slice(format!(" ({id})").as_bytes());
@@ -41,6 +41,11 @@ pub(super) fn text_thread(out: &mut Vec<u8>, index: usize, thread: &Thread) {
     if !thread.name.is_empty() {
         out.push(b' ');
         push_escaped(out, thread.name.as_bytes());
+    }
+    if let Some(event) = thread.event.as_ref().filter(|_| report.events.len() > 1) {
+        out.extend_from_slice(b" (event ");
+        push_escaped(out, event.as_bytes());
+        out.push(b')');
     }
     out.extend_from_slice(if thread.crashed { b" (crashed)\n" } else { b"\n" });
 }
@@ -52,15 +57,17 @@ pub(super) fn text_frame(
     answer: &Answer,
     names: &mut Names<'_>,
     modules: &Modules,
-    (marks, trust): (Marks, Option<Trust>),
+    (marks, thread, index): (Marks, &Thread, usize),
 ) {
+    let trust = thread.trust.get(index).copied();
     if trust == Some(Trust::Gap) {
         return out.extend_from_slice(b"    (frames may be missing here)\n");
     }
     let start = out.len();
     let first = *count;
     names.begin(start);
-    let frames = &answer.symbol.frames;
+    let own = thread.names_for(index, answer);
+    let frames = if own.is_empty() { answer.symbol.frames.as_slice() } else { &[] };
     for (at, frame) in frames.iter().enumerate() {
         begin(out, count, place);
         match names.function(frame.name) {
@@ -90,19 +97,63 @@ pub(super) fn text_frame(
         out.truncate(start);
         // The removed lines had used numbers.
         *count = first;
+        let own = thread.names_of(index);
+        if !own.is_empty() {
+            return own_names(out, (count, place), own, answer, modules, trust);
+        }
         begin(out, count, place);
         out.extend_from_slice(b"??");
         from(out, answer, modules);
-        // For the other reasons the module name, which `from` has printed, is enough.
-        if let Some(why) = &answer.unknown
-            && !matches!(why, Unknown::NoAddress | Unknown::NoModule | Unknown::NoFunction)
-        {
-            out.extend_from_slice(b" [");
-            push_escaped(out, why.to_string().as_bytes());
-            out.push(b']');
-        }
+        because(out, answer);
         found_by(out, trust);
         out.push(b'\n');
+    }
+}
+
+/// Puts the lines of a frame that the report alone names.
+fn own_names(
+    out: &mut Vec<u8>,
+    (count, place): (&mut usize, ReportedAddress),
+    own: &[ReportedName],
+    answer: &Answer,
+    modules: &Modules,
+    trust: Option<Trust>,
+) {
+    for (at, name) in own.iter().enumerate() {
+        begin(out, count, place);
+        push_escaped(out, name.function.as_bytes());
+        let is_outermost = at + 1 == own.len();
+        out.extend_from_slice(if is_outermost {
+            b" (named by the report)"
+        } else {
+            b" (inlined, named by the report)"
+        });
+        if name.file.is_empty() {
+            from(out, answer, modules);
+        } else {
+            out.extend_from_slice(b" at ");
+            push_escaped(out, name.file.as_bytes());
+            if name.line > 0 {
+                out.push(b':');
+                number(out, name.line);
+            }
+        }
+        if is_outermost {
+            because(out, answer);
+            found_by(out, trust);
+        }
+        out.push(b'\n');
+    }
+}
+
+/// Puts why there is no answer. For the other reasons the module name, which `from` has printed, is enough.
+fn because(out: &mut Vec<u8>, answer: &Answer) {
+    if let Some(why) = &answer.unknown
+        && !matches!(why, Unknown::NoAddress | Unknown::NoModule | Unknown::NoFunction)
+    {
+        out.extend_from_slice(b" [");
+        push_escaped(out, why.to_string().as_bytes());
+        out.push(b']');
     }
 }
 

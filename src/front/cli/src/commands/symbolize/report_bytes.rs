@@ -50,7 +50,11 @@ pub(super) fn read_report<T>(
     read(path, options.format, |bytes, format| {
         let mut options = options.clone();
         options.format = format;
-        take(reader.open_while(bytes, &options, &|| true).map_err(|error| error.to_string())?)
+        let opened = reader.open_while(bytes, &options, &|| true).map_err(|error| error.to_string())?;
+        if options.event.is_some() && opened.report().events.is_empty() {
+            return Err("--event: the report does not say the events of its stacks".to_owned());
+        }
+        take(opened)
     })
 }
 

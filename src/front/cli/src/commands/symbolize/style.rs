@@ -1,7 +1,7 @@
 //! Prints stacks as gdb's `backtrace` and as `minidump-stackwalk` do, for scripts that read their output.
 
-use foldsym_lookup::{Frames, ImageAddr, Lookup};
-use foldsym_reports::{Report, Thread, Trust};
+use foldsym_lookup::{Frame, Frames, ImageAddr, Lookup};
+use foldsym_reports::{Report, ReportedName, Thread, Trust};
 use foldsym_symbolize::json::{hex, number};
 use foldsym_symbolize::{
     AddressKind, Answer, Mapping, Modules, Names, ReportedAddress, StackFrame, Symbolizer,
@@ -53,11 +53,26 @@ pub(super) struct Printed<'p> {
     pub(super) frame: StackFrame,
     pub(super) modules: &'p Modules,
     pub(super) trust: Option<Trust>,
+    /// The names that the report has for it.
+    pub(super) own: &'p [ReportedName],
     pub(super) registers: &'p [(&'static str, String)],
     /// A signal made it.
     pub(super) is_signal: bool,
     /// Bytes from the start of the code of its line.
     pub(super) line_offset: Option<u64>,
+}
+
+impl<'p> Printed<'p> {
+    /// The functions of the answer, if its names are not damaged; else those of the report.
+    fn functions(&self, known: bool) -> (&'p [Frame], &'p [ReportedName]) {
+        let frames = &self.answer.symbol.frames[..];
+        match () {
+            () if known && frames.iter().any(|frame| frame.name.is_some()) => (frames, &[]),
+            () if !self.own.is_empty() => (&[], self.own),
+            () if known => (frames, &[]),
+            () => (&[], &[]),
+        }
+    }
 }
 
 /// The offset of an address in the code of its line; `None` if functions that share the code differ in that.
@@ -108,7 +123,7 @@ fn gdb(out: &mut Vec<u8>, count: &mut usize, printed: &Printed<'_>, known: bool,
         *count += 1;
         return;
     }
-    let frames = if known { answer.symbol.frames.as_slice() } else { &[] };
+    let (frames, own) = printed.functions(known);
     let given = |out: &mut Vec<u8>| {
         if let Some(address) = number_of(frame.place) {
             out.extend_from_slice(format!("{address:#018x} in ").as_bytes());
@@ -137,7 +152,24 @@ fn gdb(out: &mut Vec<u8>, count: &mut usize, printed: &Printed<'_>, known: bool,
         }
         out.push(b'\n');
     }
-    if frames.is_empty() {
+    for (at, name) in own.iter().enumerate() {
+        out.extend_from_slice(format!("#{count:<2} ").as_bytes());
+        *count += 1;
+        if at == 0 {
+            given(out);
+        }
+        push_escaped(out, without_parameters(name.function.as_bytes()));
+        out.extend_from_slice(b" ()");
+        if name.file.is_empty() {
+            from(out, answer, modules);
+        } else {
+            out.extend_from_slice(b" at ");
+            push_escaped(out, name.file.as_bytes());
+            out.extend_from_slice(format!(":{}", name.line).as_bytes());
+        }
+        out.push(b'\n');
+    }
+    if frames.is_empty() && own.is_empty() {
         out.extend_from_slice(format!("#{count:<2} ").as_bytes());
         *count += 1;
         given(out);
@@ -188,7 +220,7 @@ fn stackwalk(
     names: &mut Names<'_>,
 ) {
     let Printed { answer, frame, modules, trust, .. } = printed;
-    let frames = if known { answer.symbol.frames.as_slice() } else { &[] };
+    let (frames, own) = printed.functions(known);
     let module = answer.module.and_then(|module| modules.get(module));
     // For a caller, Breakpad prints an address inside the call instruction.
     let back = u64::from(frame.kind == AddressKind::Return);
@@ -227,7 +259,21 @@ fn stackwalk(
             out.extend_from_slice(b"    Found by: inlining\n");
         }
     }
-    if frames.is_empty() {
+    for (at, name) in own.iter().enumerate() {
+        begin(out);
+        out.push(b'!');
+        push_escaped(out, name.function.as_bytes());
+        if name.line > 0 {
+            out.extend_from_slice(b" [");
+            push_escaped(out, name.file.rsplit(['/', '\\']).next().unwrap_or_default().as_bytes());
+            out.extend_from_slice(format!(" : {}]", name.line).as_bytes());
+        }
+        out.push(b'\n');
+        if at + 1 < own.len() {
+            out.extend_from_slice(b"    Found by: inlining\n");
+        }
+    }
+    if frames.is_empty() && own.is_empty() {
         begin(out);
         let address = number_of(frame.place).map(|address| address.wrapping_sub(back));
         let offset = module.and_then(|module| match (module.mapping, frame.place) {

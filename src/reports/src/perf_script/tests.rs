@@ -27,7 +27,7 @@ const LIBC: &str = "/usr/lib/x86_64-linux-gnu/libc.so.6";
 
 #[test]
 fn stacks_that_the_kernel_walked() {
-    let text = include_str!("../tests/reports/perf.txt");
+    let text = include_str!("../../tests/reports/perf.txt");
     assert!(is_one(text.as_bytes()));
     let report = read_text(text);
     assert!(report.warnings.is_empty(), "{:?}", report.warnings);
@@ -51,7 +51,7 @@ fn stacks_that_the_kernel_walked() {
 
 #[test]
 fn stacks_that_perf_walked() {
-    let report = read_text(include_str!("../tests/reports/perf-dwarf.txt"));
+    let report = read_text(include_str!("../../tests/reports/perf-dwarf.txt"));
     let walked = |name, address| (name, address, AddressKind::Adjusted, Trust::Cfi);
     // The line of `mix` is of the frame of `sort_mail`. That of `__libc_start_main_impl` has no other: its file is not known.
     let expected = [
@@ -75,7 +75,7 @@ fn stacks_that_perf_walked() {
 
 #[test]
 fn a_sample_without_a_stack_has_an_address_of_the_process() {
-    let text = include_str!("../tests/reports/perf-flat.txt");
+    let text = include_str!("../../tests/reports/perf-flat.txt");
     assert!(is_one(text.as_bytes()));
     let report = read_text(text);
     assert_eq!(report.threads.len(), 7);
@@ -161,13 +161,13 @@ fn a_library_that_is_mapped_twice() {
 
 #[test]
 fn callers_are_what_the_user_says() {
-    let text = include_str!("../tests/reports/perf.txt");
+    let text = include_str!("../../tests/reports/perf.txt");
     let options = Options { callers: Some(AddressKind::Adjusted), ..Options::default() };
     let report = read(text.as_bytes(), &options).unwrap();
     assert_eq!(frames(&report, 0)[1].2, AddressKind::Adjusted);
     assert!(!report.threads[0].trust.contains(&Trust::Gap));
     let options = Options { callers: Some(AddressKind::Return), ..Options::default() };
-    let report = read(include_bytes!("../tests/reports/perf-dwarf.txt"), &options).unwrap();
+    let report = read(include_bytes!("../../tests/reports/perf-dwarf.txt"), &options).unwrap();
     assert_eq!(frames(&report, 0)[1].2, AddressKind::Return);
 }
 

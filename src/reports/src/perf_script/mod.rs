@@ -15,15 +15,22 @@
 //! one and not as the other tells. A number below 64 KiB is an offset, as no program is mapped there. If no number tells, frames are not
 //! known. Addresses of the process are not known without mappings. `-F +dsoff` (perf 6.4) prints both, and needs no mappings. A sample
 //! without a stack has an address of the process.
+//!
+//! The functions and the source lines (`-F +srcline`) that perf prints are the names of the frames. A text without the field of the time is read
+//! too: then a sample begins at a line that ends with its event, or at one with an address behind it.
+
+mod lines;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
+use std::sync::Arc;
 
-use foldsym_symbolize::{
-    AddressKind, Mapping, Module, ModuleId, Modules, ReportedAddress, StackFrame, module_and_offset, number,
-};
+use foldsym_symbolize::{AddressKind, Mapping, Module, ModuleId, Modules, ReportedAddress, StackFrame};
 
+use lines::{FrameLine, Heading, Mapped, function, hexadecimal, is_walked_by_perf};
+
+use crate::names::{Texts, file_and_line};
 use crate::opened::ThreadSource;
 use crate::{Format, MAX_FRAMES, MAX_NAME, Opened, Options, Report, ReportError, Thread, Trust, cut};
 
@@ -33,6 +40,8 @@ const MAX_SAMPLES: usize = 1 << 22;
 const MAX_ALL_FRAMES: usize = 1 << 23;
 /// Modules of a report; those of further files are unknown.
 const MAX_MODULES: usize = 1 << 16;
+/// Events of a report; the samples of further ones have none.
+const MAX_EVENTS: usize = 1 << 12;
 /// Lines in which a first sample is searched.
 const MAX_LINES: usize = 100_000;
 /// No program is mapped below (`vm.mmap_min_addr`).
@@ -40,162 +49,35 @@ const LOWEST: u64 = 1 << 16;
 /// An index that no module has.
 const NO_MODULE: usize = usize::MAX;
 
-/// The line of a frame: `    916 weigh+0x56 (/build/post)`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct FrameLine<'l> {
-    address: u64,
-    /// The program or library; `inlined` for a function that is inlined into the frame of the next line.
-    object: &'l str,
-    /// The offset in its file, where perf prints it.
-    offset: Option<u64>,
-}
-
-impl<'l> FrameLine<'l> {
-    fn parse(line: &'l str) -> Option<Self> {
-        let line = line.trim();
-        let digits = line.find(' ')?;
-        let address = hexadecimal(&line[..digits])?;
-        let rest = line[digits..].strip_suffix(')')?;
-        // A name may hold spaces and parentheses, and so may a path.
-        let at = rest.rfind(" (/").or_else(|| rest.rfind(" ("))?;
-        let object = &rest[at + 2..];
-        let parsed = module_and_offset(object).ok().filter(|_| object.contains("+0x"));
-        let (object, offset) = parsed.map_or((object, None), |(object, offset)| (object, Some(offset)));
-        Some(Self { address, object, offset })
-    }
-
-    /// Whether the frame is the kernel's.
-    fn is_of_kernel(&self) -> bool {
-        let is_named = ["[kernel", "[guest.kernel"].iter().any(|start| self.object.starts_with(start));
-        // On x86-64 and AArch64 addresses of the kernel have the highest bit set.
-        // An unwinder of perf that ends at address 0 takes 1 off that too.
-        is_named || self.address >> 63 == 1 && self.address != u64::MAX
-    }
-
-    /// Whether the frame is of a file.
-    fn has_file(&self) -> bool {
-        // `//anon` and `[heap]` are memory without a file.
-        !self.object.starts_with(['[', '/']) && self.object != "inlined" && !self.object.is_empty()
-            || self.object.starts_with('/') && !self.object.starts_with("//")
-    }
-}
-
-fn hexadecimal(digits: &str) -> Option<u64> {
-    // `from_str_radix` also accepts a sign, which perf does not print.
-    let fits = (1..=16).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    fits.then(|| u64::from_str_radix(digits, 16).ok()).flatten()
-}
-
-/// The line above a stack, and that of an event: `post 26559/26559 [001] 68437.011746:   5025125 cpu-clock:`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Heading<'l> {
-    command: &'l str,
-    /// Process and thread; perf prints the thread alone unless it is asked for both.
-    process: Option<u64>,
-    thread: Option<u64>,
-    rest: &'l str,
-}
-
-impl<'l> Heading<'l> {
-    fn parse(line: &'l str) -> Option<Self> {
-        let line = line.trim();
-        // A command has at most 15 bytes, which may be words and numbers: the id is what is in front of the time.
-        let (mut id, mut words) = (None, line.char_indices().peekable());
-        let mut start = None;
-        loop {
-            let next = words.next();
-            match next {
-                Some((at, letter)) if !letter.is_ascii_whitespace() => _ = start.get_or_insert(at),
-                _ => {
-                    let end = next.map_or(line.len(), |(at, _)| at);
-                    if let Some(begin) = start.take() {
-                        let word = &line[begin..end];
-                        if let (true, Some((at, process, thread))) = (is_time(word), id) {
-                            let (command, rest) = (line[..at].trim(), line[end..].trim());
-                            return (!command.is_empty()).then_some(Self { command, process, thread, rest });
-                        }
-                        let is_processor = word.starts_with('[') && word.ends_with(']');
-                        if !is_processor {
-                            id = ids(word).map(|(process, thread)| (begin, process, thread));
-                        }
-                    }
-                    next?;
-                }
-            }
-        }
-    }
-}
-
-fn is_time(word: &str) -> bool {
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let parts = word.strip_suffix(':').and_then(|word| word.split_once('.'));
-    parts.is_some_and(|(seconds, rest)| digits(seconds) && digits(rest))
-}
-
-/// `PID/TID` or `TID`. Threads of the kernel that have none are -1.
-fn ids(word: &str) -> Option<(Option<u64>, Option<u64>)> {
-    let one = |text: &str| match text {
-        "-1" => Some(None),
-        _ if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok().map(Some),
-        _ => None,
-    };
-    match word.split_once('/') {
-        Some((process, thread)) => Some((one(process)?, one(thread)?)),
-        None => Some((None, one(word)?)),
-    }
-}
-
-/// A mapping: `PERF_RECORD_MMAP2 7/7: [0x55d0000(0x1000) @ 0 <519e57>]: r-xp /build/post`, where a device and an inode may be in place of a
-/// build id.
-struct Mapped<'l> {
-    process: Option<u64>,
-    start: u64,
-    size: u64,
-    offset: u64,
-    id: Option<&'l str>,
-    path: &'l str,
-}
-
-impl<'l> Mapped<'l> {
-    /// `None` for other events, and where no code is mapped.
-    fn parse(event: &'l str) -> Option<Self> {
-        let rest = event.strip_prefix("PERF_RECORD_MMAP")?;
-        let (given, rest) = rest.trim_start_matches('2').trim_start().split_once(": [")?;
-        let (process, _) = ids(given)?;
-        let (range, rest) = rest.split_once(" @ ")?;
-        let (place, rest) = rest.split_once("]: ")?;
-        let (start, size) = range.strip_suffix(')')?.split_once('(')?;
-        let (offset, file) = place.split_once(' ').unwrap_or((place, ""));
-        let (rights, path) = rest.split_once(' ')?;
-        let id = file.strip_prefix('<').and_then(|id| id.strip_suffix('>'));
-        let is_code = rights.contains('x') || path.starts_with("[kernel");
-        let path = path.trim();
-        let (start, size, offset) = (number(start)?, number(size)?, number(offset)?);
-        is_code.then_some(Self { process, start, size, offset, id, path })
-    }
-}
-
 /// Whether a sample is among the first lines.
 pub(crate) fn is_one(bytes: &[u8]) -> bool {
-    let mut heading = false;
+    // Whether there was a heading, and whether the last line is one without a time.
+    let (mut heading, mut untimed) = (false, false);
     for line in bytes.split(|byte| *byte == b'\n').take(MAX_LINES) {
         // The kernel cuts the name of a thread after 15 bytes, also inside of a letter.
         let line = &*String::from_utf8_lossy(line);
-        if line.trim().is_empty() || line.starts_with('#') {
-            continue;
+        let is_below = std::mem::take(&mut untimed) && line.starts_with('\t');
+        let has_frame = |line| line_of_stack(line) && FrameLine::parse(line).is_some();
+        if (is_below || heading) && has_frame(line) {
+            return true;
         }
-        match Heading::parse(line) {
+        match Heading::timed(line) {
             Some(sample) if Mapped::parse(sample.rest).is_some() || alone(sample.rest).is_some() => {
                 return true;
             }
             Some(_) => heading = true,
-            None if heading && line.starts_with(['\t', ' ']) && FrameLine::parse(line).is_some() => {
-                return true;
-            }
-            None => {}
+            None => match Heading::untimed(line) {
+                Some(sample) if alone(sample.rest).is_some() => return true,
+                sample => untimed = sample.is_some(),
+            },
         }
     }
     false
+}
+
+/// Whether a line is one below a heading.
+fn line_of_stack(line: &str) -> bool {
+    line.starts_with('\t') || line.starts_with(' ') && Heading::parse(line).is_none()
 }
 
 /// The frame on the line of its heading: a sample without a stack. Events may have texts of any form there, so its file must be a path.
@@ -234,7 +116,18 @@ struct Pending<'b> {
     fits: bool,
     /// Every version of perf prints it so.
     is_sure: bool,
+    /// Its functions in [`Samples::given`]: the first, and how many.
+    given: (u32, u32),
 }
+
+/// A function that perf found, and its source line if perf prints it.
+struct Given<'b> {
+    function: &'b str,
+    place: &'b str,
+}
+
+/// A sample: its heading, its event, and its frames.
+type PerfSample<'b> = (Heading<'b>, Option<u32>, Vec<Pending<'b>>);
 
 /// A module: path, build id, and which part of the file is mapped (start, size, file offset); without a part it is the whole file.
 type ModuleKey<'b> = (&'b str, Option<&'b str>, Option<(u64, u64, u64)>);
@@ -248,85 +141,88 @@ struct Samples<'b> {
     /// By path: its process, nothing if it has several; and its build id.
     owners: HashMap<&'b str, (Option<u64>, Option<&'b str>)>,
     kernel: Option<usize>,
-    threads: Vec<(Heading<'b>, Vec<Pending<'b>>)>,
+    threads: Vec<PerfSample<'b>>,
+    /// The functions of all frames.
+    given: Vec<Given<'b>>,
+    /// The functions of the next frame begin here.
+    given_before: usize,
+    /// The last line has a function.
+    is_named: bool,
+    events: Vec<Arc<str>>,
+    event_numbers: HashMap<&'b str, u32>,
     /// Of all threads.
     frames: usize,
     /// Of the sample: whether it may have more frames, the address of an inlined function's line, whether the last frame was the kernel's.
     is_open: bool,
+    /// It is of an event that is not asked for, or there are too many.
+    is_skipped: bool,
     inlined: Option<u64>,
+    /// That line says that its function is inlined.
+    is_inlined: bool,
     in_kernel: bool,
     /// perf walked the stacks.
     by_perf: bool,
     left_out: usize,
+    /// Frames that are below no heading.
+    stray: usize,
 }
 
 pub(crate) fn open<'b>(bytes: &'b [u8], options: &Options) -> Result<Opened<'b>, ReportError> {
     match String::from_utf8_lossy(bytes) {
         Cow::Borrowed(text) => {
             let (report, threads) = Samples::read(text, options)?.report(options);
-            Ok(Opened::new(report, Threads(threads)))
+            Ok(Opened::new(report, threads))
         }
         // The stacks refer to the copy.
         Cow::Owned(text) => {
-            let (mut report, threads) = Samples::read(&text, options)?.report(options);
-            report.threads = threads.map(|(heading, frames)| thread(heading, frames)).collect();
+            let (mut report, mut threads) = Samples::read(&text, options)?.report(options);
+            report.threads = std::iter::from_fn(|| threads.thread()).collect();
             Ok(Opened::whole(report))
         }
     }
 }
 
-/// The samples that were read.
-type Read<'b> = std::vec::IntoIter<(Heading<'b>, Vec<Pending<'b>>)>;
-
-struct Threads<'b>(Read<'b>);
+/// The samples that were read, and what their frames refer to.
+struct Threads<'b> {
+    samples: std::vec::IntoIter<PerfSample<'b>>,
+    given: Vec<Given<'b>>,
+    events: Vec<Arc<str>>,
+    texts: Texts<'b>,
+}
 
 impl ThreadSource for Threads<'_> {
     fn next(&mut self, _: &mut Report) -> Option<Thread> {
-        self.0.next().map(|(heading, frames)| thread(heading, frames))
+        self.thread()
     }
 }
 
-/// A sample whose frames have their modules.
-fn thread(heading: Heading<'_>, pending: Vec<Pending<'_>>) -> Thread {
-    let name = cut(heading.command, MAX_NAME).to_owned();
-    let mut thread = Thread { id: heading.thread, name, ..Thread::default() };
-    for frame in pending {
-        // A walk by frame pointers may have skipped a caller.
-        if frame.trust == Trust::FramePointer {
-            thread.frames.push(StackFrame::UNKNOWN);
-            thread.trust.push(Trust::Gap);
+impl Threads<'_> {
+    /// The next sample, whose frames have their modules.
+    fn thread(&mut self) -> Option<Thread> {
+        let (heading, event, pending) = self.samples.next()?;
+        let name = cut(heading.command, MAX_NAME).to_owned();
+        let event = event.and_then(|event| self.events.get(event as usize)).cloned();
+        let mut thread = Thread { id: heading.thread, name, event, ..Thread::default() };
+        for frame in pending {
+            // A walk by frame pointers may have skipped a caller.
+            if frame.trust == Trust::FramePointer {
+                thread.frames.push(StackFrame::UNKNOWN);
+                thread.trust.push(Trust::Gap);
+            }
+            let (first, count) = (frame.given.0 as usize, frame.given.1 as usize);
+            for given in self.given.get(first..first + count).unwrap_or_default() {
+                let (file, line) = file_and_line(given.place);
+                let (function, file) = (self.texts.of(given.function), self.texts.of(file));
+                thread.name(thread.frames.len(), function, file, line);
+            }
+            // A frame without a module keeps its address.
+            let module = frame.mapped.unwrap_or(NO_MODULE);
+            let place = ReportedAddress::Mapped { module, address: frame.address };
+            thread.frames.push(StackFrame { place, kind: frame.kind });
+            thread.trust.push(frame.trust);
         }
-        // A frame without a module keeps its address.
-        let module = frame.mapped.unwrap_or(NO_MODULE);
-        let place = ReportedAddress::Mapped { module, address: frame.address };
-        thread.frames.push(StackFrame { place, kind: frame.kind });
-        thread.trust.push(frame.trust);
+        Some(thread)
     }
-    thread
-}
-
-/// True if perf itself walked the stacks of this command, by call frame information. The command contains the arguments of the recorded
-/// program too, so one word that asks for another walk is enough for false.
-fn is_walked_by_perf(command: &str) -> bool {
-    let mut words = command.split_whitespace();
-    let mut is_dwarf = false;
-    while let Some(word) = words.next() {
-        // `-g` alone means frame pointers, and it may stand among other letters.
-        if word.strip_prefix('-').is_some_and(|letters| !letters.starts_with('-') && letters.contains('g')) {
-            return false;
-        }
-        let how = match word.split_once("call-graph=") {
-            Some((_, how)) => Some(how),
-            None if word == "--call-graph" => Some(words.next().unwrap_or_default()),
-            None => None,
-        };
-        match how.map(|how| how.split([',', '/']).next() == Some("dwarf")) {
-            Some(false) => return false,
-            Some(true) => is_dwarf = true,
-            None => {}
-        }
-    }
-    is_dwarf
 }
 
 impl<'b> Samples<'b> {
@@ -336,48 +232,118 @@ impl<'b> Samples<'b> {
         for line in text.split('\n') {
             state.line(line.trim_end(), options);
         }
+        state.end();
         if state.threads.is_empty() {
-            let problem = "no line is a sample".to_owned();
+            let problem = match &options.event {
+                Some(event) if !state.events.is_empty() => {
+                    format!("no sample of the event {event:?}: the text has {}", state.events.join(", "))
+                }
+                _ => "no line is a sample".to_owned(),
+            };
             return Err(ReportError::Damaged { format: Format::PerfScript, problem });
         }
         Ok(state)
     }
 
     fn line(&mut self, line: &'b str, options: &Options) {
+        // A command may begin like the header.
         if line.is_empty() {
             self.end();
-        } else if let Some(said) = line.strip_prefix('#') {
-            self.header(said, options);
-        } else if line.starts_with('\t') || line.starts_with(' ') && Heading::parse(line).is_none() {
-            match FrameLine::parse(line) {
-                Some(frame) if self.is_open => self.frame(frame, false, options),
-                // Without a frame for this line, the frames around it would count as caller and callee.
-                None if self.is_open => line
-                    .split_whitespace()
-                    .next()
-                    .and_then(hexadecimal)
-                    .into_iter()
-                    .for_each(|address| self.unknown(address)),
-                _ => {}
-            }
+        } else if line_of_stack(line) {
+            self.line_of_stack(line, options);
         } else if let Some(heading) = Heading::parse(line) {
             self.end();
             if let Some(mapped) = Mapped::parse(heading.rest) {
                 self.map(&mapped, options);
             } else if !heading.rest.starts_with("PERF_RECORD_") {
-                // The previous sample has ended, so the frames of a sample that is left out are not added to it.
-                if self.threads.len() >= MAX_SAMPLES {
-                    self.left_out += 1;
-                    return;
-                }
-                self.threads.push((heading, Vec::new()));
-                self.is_open = true;
-                if let Some(frame) = alone(heading.rest) {
-                    self.frame(frame, true, options);
-                    self.end();
-                }
+                self.sample(heading, options);
+            }
+        } else if let Some(said) = line.strip_prefix('#') {
+            self.header(said, options);
+        }
+    }
+
+    fn line_of_stack(&mut self, line: &'b str, options: &Options) {
+        let frame = FrameLine::parse(line);
+        if !self.is_open {
+            self.stray += usize::from(frame.is_some() && !self.is_skipped);
+        } else if let Some(frame) = frame {
+            self.frame(frame, false, options);
+        } else {
+            let line = line.trim_start();
+            let (first, rest) = line.split_once(' ').unwrap_or((line, ""));
+            match hexadecimal(first) {
+                Some(address) => self.without_object(address, function(rest)),
+                None => self.place(line),
             }
         }
+    }
+
+    /// A line without a program: a frame if perf prints no programs, else a function that is inlined, which the next line says.
+    fn without_object(&mut self, address: u64, function: &'b str) {
+        // Without a frame for this line, the frames around it would count as caller and callee.
+        if let Some(before) = self.inlined.filter(|before| !self.is_inlined || *before != address) {
+            self.unknown(before);
+        }
+        self.give(function);
+        (self.inlined, self.is_inlined) = (Some(address), false);
+    }
+
+    /// The source line of the function above: `  app.c:12`, or `  app.c:12 (inlined)`.
+    fn place(&mut self, line: &'b str) {
+        let place = line.strip_suffix(" (inlined)");
+        self.is_inlined |= place.is_some();
+        let place = place.unwrap_or(line);
+        if let Some(given) = self.given.last_mut().filter(|_| self.is_named && file_and_line(place).1 > 0) {
+            given.place = place;
+        }
+    }
+
+    fn sample(&mut self, heading: Heading<'b>, options: &Options) {
+        let event = heading.event().and_then(|event| self.event(event));
+        let name = event.and_then(|event| self.events.get(event as usize));
+        let is_asked = options.event.as_ref().is_none_or(|asked| name.is_some_and(|name| **name == **asked));
+        // The previous sample has ended, so the frames of a sample that is left out are not added to it.
+        let has_room = self.threads.len() < MAX_SAMPLES;
+        self.is_skipped = !is_asked || !has_room;
+        if self.is_skipped {
+            self.left_out += usize::from(is_asked);
+            return;
+        }
+        self.threads.push((heading, event, Vec::new()));
+        self.is_open = true;
+        if let Some(frame) = alone(heading.rest) {
+            self.frame(frame, true, options);
+            self.end();
+        }
+    }
+
+    /// The number of an event.
+    fn event(&mut self, name: &'b str) -> Option<u32> {
+        let name = cut(name, MAX_NAME);
+        let known = self.event_numbers.get(name).copied();
+        known.or_else(|| {
+            let number = self.events.len() as u32;
+            (self.events.len() < MAX_EVENTS).then(|| {
+                self.events.push(name.into());
+                self.event_numbers.insert(name, number);
+                number
+            })
+        })
+    }
+
+    /// Takes a function of the frame that comes next.
+    fn give(&mut self, function: &'b str) {
+        self.is_named = !function.is_empty() && self.given.len() < MAX_ALL_FRAMES;
+        if self.is_named {
+            self.given.push(Given { function, place: "" });
+        }
+    }
+
+    /// The functions of the frame that is pushed now.
+    fn given(&mut self) -> (u32, u32) {
+        let first = std::mem::replace(&mut self.given_before, self.given.len());
+        (first as u32, (self.given.len() - first) as u32)
     }
 
     /// A line of the header of perf's file.
@@ -395,7 +361,7 @@ impl<'b> Samples<'b> {
         if let (true, Some(address)) = (self.is_open, self.inlined.take()) {
             self.unknown(address);
         }
-        (self.is_open, self.in_kernel) = (false, false);
+        (self.is_open, self.is_skipped, self.in_kernel) = (false, false, false);
     }
 
     fn map(&mut self, mapped: &Mapped<'b>, options: &Options) {
@@ -456,15 +422,17 @@ impl<'b> Samples<'b> {
         if let Some(address) = self.inlined.take().filter(|address| *address != line.address) {
             self.unknown(address);
         }
+        self.give(line.function);
         if line.object == "inlined" {
-            self.inlined = Some(line.address);
+            (self.inlined, self.is_inlined) = (Some(line.address), true);
             return;
         }
         let of_kernel = line.is_of_kernel();
-        let Some(&(heading, _)) = self.threads.last() else { return };
+        let Some(&(heading, ..)) = self.threads.last() else { return };
         let (kind, trust) = self.found(of_kernel);
-        let (address, is_sure) = (line.address, is_alone);
-        let mut pending = Pending { address, kind, trust, mapped: None, file: None, fits: false, is_sure };
+        let (address, is_sure, given) = (line.address, is_alone, self.given());
+        let mut pending =
+            Pending { address, kind, trust, mapped: None, file: None, fits: false, is_sure, given };
         // A call may be the last instruction of a mapping: then its return address is outside.
         let code = line.address.wrapping_sub(u64::from(kind == AddressKind::Return));
         if let Some(offset) = line.offset.filter(|_| line.has_file()) {
@@ -493,12 +461,13 @@ impl<'b> Samples<'b> {
     /// A frame of which perf does not print the file.
     fn unknown(&mut self, address: u64) {
         let (kind, trust) = self.found(address >> 63 == 1);
-        self.push(Pending { address, kind, trust, mapped: None, file: None, fits: false, is_sure: true });
+        let (is_sure, given) = (true, self.given());
+        self.push(Pending { address, kind, trust, mapped: None, file: None, fits: false, is_sure, given });
     }
 
     /// What the address of the next frame is, and how perf found it.
     fn found(&mut self, of_kernel: bool) -> (AddressKind, Trust) {
-        let is_first = self.threads.last().is_none_or(|(_, frames)| frames.is_empty());
+        let is_first = self.threads.last().is_none_or(|(.., frames)| frames.is_empty());
         let left_kernel = std::mem::replace(&mut self.in_kernel, of_kernel) && !of_kernel;
         match () {
             () if is_first || left_kernel => (AddressKind::Exact, Trust::Context),
@@ -509,7 +478,7 @@ impl<'b> Samples<'b> {
 
     fn push(&mut self, pending: Pending<'b>) {
         match self.threads.last_mut() {
-            Some((_, frames)) if frames.len() < MAX_FRAMES && self.frames < MAX_ALL_FRAMES => {
+            Some((.., frames)) if frames.len() < MAX_FRAMES && self.frames < MAX_ALL_FRAMES => {
                 self.frames += 1;
                 // Most samples without a stack have one frame, for which a list would make room for four.
                 if frames.capacity() == 0 {
@@ -523,7 +492,7 @@ impl<'b> Samples<'b> {
 
     /// Whether addresses of files are offsets in them; nothing where that is not known.
     fn are_offsets(&self) -> Option<bool> {
-        let frames = self.threads.iter().flat_map(|(_, frames)| frames).filter(|frame| !frame.is_sure);
+        let frames = self.threads.iter().flat_map(|(.., frames)| frames).filter(|frame| !frame.is_sure);
         let (mut addresses, mut offsets) = (false, false);
         for frame in frames {
             addresses |= frame.mapped.is_some() && frame.file.is_none();
@@ -534,11 +503,11 @@ impl<'b> Samples<'b> {
     }
 
     /// The report, and its samples, whose frames have their modules.
-    fn report(mut self, options: &Options) -> (Report, Read<'b>) {
+    fn report(mut self, options: &Options) -> (Report, Threads<'b>) {
         let are_offsets = self.are_offsets();
         let mut doubtful = 0usize;
         let mut threads = std::mem::take(&mut self.threads);
-        for frame in threads.iter_mut().flat_map(|(_, frames)| frames) {
+        for frame in threads.iter_mut().flat_map(|(.., frames)| frames) {
             let module = match (are_offsets.filter(|_| !frame.is_sure), frame.file) {
                 (None, _) if frame.is_sure => frame.mapped,
                 (Some(false), _) => frame.mapped,
@@ -560,10 +529,17 @@ impl<'b> Samples<'b> {
                 self.left_out
             ));
         }
-        (report, threads.into_iter())
+        if self.stray > 0 {
+            report.warnings.push(format!(
+                "{} frames were left out: the line above their stack is no heading of a sample",
+                self.stray
+            ));
+        }
+        report.events.clone_from(&self.events);
+        let (samples, texts) = (threads.into_iter(), Texts::default());
+        (report, Threads { samples, given: self.given, events: self.events, texts })
     }
 }
 
 #[cfg(test)]
-#[path = "perf_script_tests.rs"]
 mod tests;
