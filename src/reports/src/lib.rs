@@ -60,7 +60,8 @@ pub enum Format {
     /// | frame | address |
     /// |---|---|
     /// | first of a stack | exact: the registers of the crash, or of the thread |
-    /// | caller of a frame that a signal made | exact |
+    /// | trampoline to which a signal handler returns, and the code that the signal interrupted | exact |
+    /// | caller of a function that Go's runtime puts on the stack for a signal (`runtime.sigpanic`) | exact |
     /// | others | return address |
     Minidump,
     /// ELF cores, as the Linux kernel and gdb write them, of x86-64 and AArch64. This crate walks the stacks; addresses are as in a
@@ -219,12 +220,22 @@ pub struct Thread {
     /// The registers of each frame, by name and as hexadecimal numbers, as many as there are frames; empty unless [`Options::registers`] is
     /// set.
     pub registers: Vec<Vec<(&'static str, String)>>,
+    /// Indexes of the frames that return from a signal handler to the code that the signal interrupted.
+    pub signals: Vec<usize>,
     /// The modules, if this stack is of another process than the rest of the report.
     pub modules: Option<Modules>,
     /// The values that a profile counted for this stack, in the order of [`Report::value_types`].
     pub values: Vec<i64>,
     /// Keys that the answer repeats, each once, with their values as JSON.
     pub echo: Vec<(String, String)>,
+}
+
+#[cfg(feature = "unwind")]
+impl Thread {
+    fn set(&mut self, walked: unwind::Walked) {
+        (self.frames, self.trust, self.registers) = (walked.frames, walked.trust, walked.registers);
+        self.signals = walked.signals;
+    }
 }
 
 /// How an unwinder found a frame.

@@ -60,6 +60,11 @@ pub(crate) fn read(
         UnifiedMemoryInfoList::new(dump.get_stream().ok(), dump.get_stream().ok()).unwrap_or_default();
     let executable = |address| rights.memory_info_at_address(address).map(|range| range.is_executable());
     let range_at = |address| memory.memory_at_address(address).as_ref().map(range_of);
+    let ranges: Vec<UnifiedMemory<'_, '_>> = memory.by_addr().collect();
+    let above = |address| {
+        let at = ranges.partition_point(|range| range.base_address() <= address);
+        ranges.get(at).map(range_of)
+    };
     let process = Process {
         modules: &modules,
         os: system.os,
@@ -67,6 +72,7 @@ pub(crate) fn read(
         endian: dump.endian,
         executable: &executable,
         memory: &range_at,
+        above: &above,
     };
     let walker = Walker::new(process, (symbolizer, programs), (options, is_wanted), bytes.len());
     let mut report = Report::new(Format::Minidump, modules.clone(), Vec::new());
@@ -89,14 +95,9 @@ pub(crate) fn read(
         // The crash may be on another stack than the one that the thread's record has, for example that of a signal handler.
         let stack =
             memory.memory_at_address(context.get_stack_pointer()).or_else(|| found.stack_memory(&memory));
-        if stack.is_none() {
-            warnings.push(format!("thread {id}: no memory of its stack"));
-        }
         let walked = walker.walk(&context, stack.as_ref().map(range_of));
-        if walked.is_cut {
-            warnings.push(format!("thread {id}: its stack was not walked to its end"));
-        }
-        (thread.frames, thread.trust, thread.registers) = (walked.frames, walked.trust, walked.registers);
+        warnings.extend(walked.warnings(id.into()));
+        thread.set(walked);
         report.threads.push(thread);
     }
     // A cancelled walk ends early and gives no error, so the frames of the last thread may be incomplete.

@@ -104,10 +104,11 @@ pub(crate) fn read(
         }
         (machine, _) => return Err(damaged(format!("processor {} at offset 18 is not known", machine.0))),
     };
-    let (modules, more_modules) = match core.files.is_empty() {
+    let (mut modules, more_modules) = match core.files.is_empty() {
         true => modules_in_memory(&core),
         false => (modules(&core, options), 0),
     };
+    let kernel_image = add_kernel_image(&core, &mut modules);
     let modules = Modules::new(modules);
     let mut report = Report::new(Format::ElfCore, modules.clone(), Vec::new());
     report.warnings.extend(core.warnings.iter().cloned());
@@ -127,6 +128,13 @@ pub(crate) fn read(
         let segment = core.segment(address).filter(|segment| !segment.bytes.is_empty());
         segment.map(|segment| (segment.start, segment.bytes))
     };
+    // Memory above an address that may be a stack.
+    let held: Vec<&Segment<'_>> =
+        core.segments.iter().filter(|segment| !segment.bytes.is_empty() && !segment.executable).collect();
+    let above = |address| {
+        let segment = held.get(held.partition_point(|segment| segment.start <= address))?;
+        Some((segment.start, segment.bytes))
+    };
     let process = Process {
         modules: &modules,
         os: Os::Linux,
@@ -134,8 +142,12 @@ pub(crate) fn read(
         endian: if core.endian.is_big_endian() { Endian::Big } else { Endian::Little },
         executable: &executable,
         memory: &memory,
+        above: &above,
     };
     let walker = Walker::new(process, (symbolizer, programs), (options, is_wanted), bytes.len());
+    if let Some((module, image)) = kernel_image {
+        walker.add_image(module, image);
+    }
     for (index, status) in core.threads.iter().enumerate() {
         if !is_wanted() {
             return Err(ReportError::Stopped);
@@ -146,15 +158,9 @@ pub(crate) fn read(
         };
         // The kernel and gdb write the thread that received the signal first.
         let mut thread = Thread { id: Some(id), crashed: index == 0 && signal != 0, ..Thread::default() };
-        let stack = memory(context.get_stack_pointer());
-        if stack.is_none() {
-            report.warnings.push(format!("thread {id}: no memory of its stack"));
-        }
-        let walked = walker.walk(&context, stack);
-        if walked.is_cut {
-            report.warnings.push(format!("thread {id}: its stack was not walked to its end"));
-        }
-        (thread.frames, thread.trust, thread.registers) = (walked.frames, walked.trust, walked.registers);
+        let walked = walker.walk(&context, memory(context.get_stack_pointer()));
+        report.warnings.extend(walked.warnings(id));
+        thread.set(walked);
         if thread.crashed {
             report.reason = registers::signal_name(signal);
         }
@@ -312,6 +318,16 @@ impl<'c> Core<'c> {
         self.memory(address).is_some_and(|memory| memory.starts_with(&elf::ELFMAG))
     }
 
+    /// The value of an entry of the auxiliary vector.
+    fn auxiliary(&self, wanted: u64) -> Option<u64> {
+        let entries = self.auxiliary?;
+        let step = if self.is_64 { 16 } else { 8 };
+        let of = |at| Some((self.word(entries, at)?, self.word(entries, at + step / 2)?));
+        let entries = (0..entries.len() / step).map_while(|index| of(index * step));
+        // `AT_NULL` (0) ends the vector.
+        entries.take_while(|(kind, _)| *kind != 0).find(|(kind, _)| *kind == wanted).map(|(_, value)| value)
+    }
+
     fn crash_address(&self) -> Option<u64> {
         let info = self.siginfo?;
         let signal = number(info.get(..4)?, self.endian)?;
@@ -394,14 +410,17 @@ fn note_of<H: FileHeader<Endian = Endianness>>(memory: &[u8]) -> Option<BuildId>
 /// refused.
 const SHORT_NAME: std::ops::Range<usize> = 40..56;
 
-/// The type of the entry of the auxiliary vector that has the address of the program's own program headers.
+/// Types of entries of the auxiliary vector: the address of the program's own program headers, and that of the image of the vDSO.
 const AT_PHDR: u64 = 3;
+const AT_SYSINFO_EHDR: u64 = 33;
+/// Most bytes of the vDSO: it has some pages.
+const MAX_KERNEL_IMAGE: u64 = 1 << 20;
 
 /// A module for each file that begins at the start of a range of memory and has code there. A program may have mapped a file only to read
 /// it. The module of the program itself has its short name. The core does not name libraries, so the name of a library's module is its
 /// address. Also the number of files above [`MAX_FILES`], which are left out.
 fn modules_in_memory(core: &Core<'_>) -> (Vec<Module>, usize) {
-    let program = program_headers(core);
+    let program = core.auxiliary(AT_PHDR);
     // With these sums each image takes two searches. In a hostile core, a scan of all segments of each image would take quadratic time.
     // For each segment, the number of executable segments before it.
     let executable: Vec<usize> = std::iter::once(0)
@@ -459,14 +478,27 @@ fn size_of_image<H: FileHeader<Endian = Endianness>>(core: &Core<'_>, memory: &[
     extent.map(|(first, end)| end - first).filter(|size| *size > 0)
 }
 
-/// The address of the program's own program headers.
-fn program_headers(core: &Core<'_>) -> Option<u64> {
-    let entries = core.auxiliary?;
-    let step = if core.is_64 { 16 } else { 8 };
-    let of = |at| Some((core.word(entries, at)?, core.word(entries, at + step / 2)?));
-    let entries = (0..entries.len() / step).map_while(|index| of(index * step));
-    // `AT_NULL` (0) ends the vector.
-    entries.take_while(|(kind, _)| *kind != 0).find(|(kind, _)| *kind == AT_PHDR).map(|(_, value)| value)
+/// The vDSO, which is in no file: the kernel maps it, and a core has its memory. Adds a module for it unless there is one. Returns the index of
+/// the module and the image.
+fn add_kernel_image<'c>(core: &Core<'c>, modules: &mut Vec<Module>) -> Option<(usize, &'c [u8])> {
+    let start = core.auxiliary(AT_SYSINFO_EHDR)?;
+    let memory = core.memory(start)?;
+    let size = match core.is_64 {
+        true => size_of_image::<FileHeader64<Endianness>>(core, memory)?,
+        false => size_of_image::<FileHeader32<Endianness>>(core, memory)?,
+    };
+    // The section headers, which name `.eh_frame`, are behind the segments.
+    let image = &memory[..memory.len().min(MAX_KERNEL_IMAGE as usize)];
+    let starts =
+        |module: &Module| matches!(module.mapping, Mapping::LoadAddress { address, .. } if address == start);
+    let index = modules.iter().position(starts).unwrap_or_else(|| {
+        let mut module = Module::new("[vdso]");
+        module.id = build_id(core, start).map(Into::into);
+        let size = Some(size.min(MAX_KERNEL_IMAGE));
+        modules.push(module.mapped(Mapping::LoadAddress { address: start, size }));
+        modules.len() - 1
+    });
+    Some((index, image))
 }
 
 fn short_name(core: &Core<'_>) -> String {
