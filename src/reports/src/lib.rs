@@ -17,6 +17,7 @@
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
+mod about;
 pub mod json;
 pub mod symbolicate;
 
@@ -37,6 +38,7 @@ pub mod sanitizer;
 #[cfg(feature = "unwind")]
 mod unwind;
 
+pub use about::{About, Signal};
 pub use opened::Opened;
 
 /// Most frames of one stack; further ones are left out.
@@ -165,6 +167,8 @@ pub struct Report {
     pub reason: String,
     /// The address that the crash is about, if the report has it.
     pub crash_address: Option<u64>,
+    /// What the report says about the process and its system.
+    pub about: About,
     /// What was lost while the report was read, one sentence each.
     pub warnings: Vec<String>,
     /// Type and unit of each of [`Thread::values`], `TYPE/UNIT`; empty if stacks have none.
@@ -181,6 +185,7 @@ impl Report {
             threads,
             reason: String::new(),
             crash_address: None,
+            about: About::default(),
             warnings: Vec::new(),
             value_types: Vec::new(),
             default_value: 0,
@@ -220,6 +225,8 @@ pub struct Thread {
     /// The registers of each frame, by name and as hexadecimal numbers, as many as there are frames; empty unless [`Options::registers`] is
     /// set.
     pub registers: Vec<Vec<(&'static str, String)>>,
+    /// The registers of the first frame of a thread that crashed, by name and as hexadecimal numbers.
+    pub crash_registers: Vec<(&'static str, String)>,
     /// Indexes of the frames that return from a signal handler to the code that the signal interrupted.
     pub signals: Vec<usize>,
     /// The modules, if this stack is of another process than the rest of the report.
@@ -232,7 +239,11 @@ pub struct Thread {
 
 #[cfg(feature = "unwind")]
 impl Thread {
-    fn set(&mut self, walked: unwind::Walked) {
+    /// Takes what a walk from these registers found.
+    fn set(&mut self, context: &::minidump::MinidumpContext, walked: unwind::Walked) {
+        if self.crashed {
+            self.crash_registers = unwind::known(context);
+        }
         (self.frames, self.trust, self.registers) = (walked.frames, walked.trust, walked.registers);
         self.signals = walked.signals;
     }

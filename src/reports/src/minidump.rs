@@ -1,6 +1,7 @@
 //! Reads minidumps: modules, registers and stack memory. The stacks are walked here.
 
 use foldsym_symbolize::{BuildId, Mapping, Module, ModuleId, Modules, Symbolizer};
+use minidump::system_info::Os;
 use minidump::{
     CodeView, Endian, Error, Minidump, MinidumpException, MinidumpMiscInfo, MinidumpModule,
     MinidumpModuleList, MinidumpSystemInfo, MinidumpThreadList, MinidumpThreadNames, Module as _,
@@ -8,7 +9,7 @@ use minidump::{
 };
 
 use crate::unwind::{Process, Programs, Range, Walker};
-use crate::{Format, MAX_NAME, Options, Report, ReportError, Thread, cut};
+use crate::{About, Format, MAX_NAME, Options, Report, ReportError, Signal, Thread, cut};
 
 /// Bytes of names and debug records that a small minidump may have.
 const MIN_TEXT: usize = 1 << 20;
@@ -16,6 +17,10 @@ const MIN_TEXT: usize = 1 << 20;
 /// and the bytes of that place.
 const MODULES: (u32, usize, usize, usize) = (4, 108, 20, 4);
 const THREAD_NAMES: (u32, usize, usize, usize) = (24, 12, 4, 8);
+/// Most bytes of a module's version.
+const MAX_VERSION: usize = 64;
+/// The largest number of a signal.
+const MAX_SIGNAL: u32 = 64;
 /// Offset, in an entry of the module list, of the size of its debug record.
 const RECORD_SIZE: usize = 76;
 
@@ -97,7 +102,7 @@ pub(crate) fn read(
             memory.memory_at_address(context.get_stack_pointer()).or_else(|| found.stack_memory(&memory));
         let walked = walker.walk(&context, stack.as_ref().map(range_of));
         warnings.extend(walked.warnings(id.into()));
-        thread.set(walked);
+        thread.set(&context, walked);
         report.threads.push(thread);
     }
     // A cancelled walk ends early and gives no error, so the frames of the last thread may be incomplete.
@@ -108,9 +113,48 @@ pub(crate) fn read(
         report.reason = exception.get_crash_reason(system.os, system.cpu).to_string();
         report.crash_address = Some(exception.get_crash_address(system.os, system.cpu));
     }
+    report.about = about(&dump, &system, misc.as_ref(), exception.as_ref());
+    report.about.versions = list.iter().map(version).collect();
     warnings.extend(walker.warnings());
     report.warnings = warnings;
     Ok(report)
+}
+
+/// What the dump says about the process and its system.
+fn about(
+    dump: &Minidump<'_, &[u8]>,
+    system: &MinidumpSystemInfo,
+    misc: Option<&MinidumpMiscInfo>,
+    exception: Option<&MinidumpException<'_>>,
+) -> About {
+    let (version, build) = system.os_parts();
+    let version = build.map_or(version.clone(), |build| format!("{version} {build}"));
+    let signal = exception.filter(|_| matches!(system.os, Os::Linux | Os::Android)).and_then(|exception| {
+        let record = &exception.raw.exception_record;
+        // A writer may use a number above those of signals for a dump of a process that goes on.
+        let mut signal = Signal::new(record.exception_code);
+        if signal.number > MAX_SIGNAL {
+            return None;
+        }
+        signal.code = Some(record.exception_flags as i32);
+        signal.address = signal.is_fault().then_some(record.exception_address);
+        Some(signal)
+    });
+    About {
+        os: system.os.to_string(),
+        os_version: cut(&version, MAX_NAME).to_owned(),
+        cpu: system.cpu.to_string(),
+        process: misc.and_then(|misc| misc.raw.process_id()).map(|id| u64::from(*id)),
+        time: Some(u64::from(dump.header.time_date_stamp)).filter(|time| *time != 0),
+        signal,
+        versions: Vec::new(),
+    }
+}
+
+/// The version of a module; empty if it has none.
+fn version(found: &MinidumpModule) -> String {
+    let version = found.version().filter(|version| version.bytes().any(|byte| !matches!(byte, b'0' | b'.')));
+    version.map_or_else(String::new, |version| cut(&version, MAX_VERSION).to_owned())
 }
 
 /// The crate `minidump` copies a name or record for each entry that refers to it, and all entries may refer to the same bytes. A real

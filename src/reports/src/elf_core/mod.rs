@@ -16,7 +16,7 @@ use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endian as _, Endianness};
 
 use crate::unwind::{Process, Programs, Walker};
-use crate::{Format, Options, Report, ReportError, Thread};
+use crate::{Format, Options, Report, ReportError, Signal, Thread};
 
 mod registers;
 
@@ -160,9 +160,11 @@ pub(crate) fn read(
         let mut thread = Thread { id: Some(id), crashed: index == 0 && signal != 0, ..Thread::default() };
         let walked = walker.walk(&context, memory(context.get_stack_pointer()));
         report.warnings.extend(walked.warnings(id));
-        thread.set(walked);
+        thread.set(&context, walked);
         if thread.crashed {
-            report.reason = registers::signal_name(signal);
+            let signal = core.signal(signal);
+            report.reason = signal.text();
+            report.about.signal = Some(signal);
         }
         report.threads.push(thread);
     }
@@ -173,7 +175,10 @@ pub(crate) fn read(
         return Err(damaged("no thread's registers (NT_PRSTATUS)"));
     }
     report.warnings.extend(walker.warnings());
-    report.crash_address = core.crash_address();
+    report.crash_address = report.about.signal.as_ref().and_then(|signal| signal.address);
+    report.about.os = Os::Linux.to_string();
+    report.about.cpu = cpu.to_string();
+    report.about.process = core.process_id();
     Ok(report)
 }
 
@@ -328,14 +333,24 @@ impl<'c> Core<'c> {
         entries.take_while(|(kind, _)| *kind != 0).find(|(kind, _)| *kind == wanted).map(|(_, value)| value)
     }
 
-    fn crash_address(&self) -> Option<u64> {
-        let info = self.siginfo?;
-        let signal = number(info.get(..4)?, self.endian)?;
-        // SIGILL, SIGBUS, SIGFPE and SIGSEGV have an address; if the code is not positive, a process sent the signal.
-        let code = number(info.get(8..12)?, self.endian)? as u32 as i32;
-        let has_address = matches!(signal, 4 | 7 | 8 | 11) && code > 0;
-        // `si_addr` follows three numbers of 4 bytes and is aligned to 8.
-        has_address.then(|| self.word(info, 16)).flatten()
+    /// The signal of the first thread, with what `NT_SIGINFO` says about it.
+    fn signal(&self, number_of_thread: u32) -> Signal {
+        let mut signal = Signal::new(number_of_thread);
+        let word = |at: usize| number(self.siginfo?.get(at..at + 4)?, self.endian);
+        // `si_signo`, `si_errno`, `si_code`. The note may be about another signal than the one that ended the process.
+        if word(0) != Some(number_of_thread.into()) {
+            return signal;
+        }
+        signal.code = word(8).map(|code| code as u32 as i32);
+        if signal.is_fault() {
+            // `si_addr` follows three numbers of 4 bytes and is aligned to 8.
+            signal.address = self.siginfo.and_then(|info| self.word(info, 16));
+        }
+        signal
+    }
+
+    fn process_id(&self) -> Option<u64> {
+        number(self.process?.get(PROCESS_ID)?, self.endian)
     }
 }
 
@@ -409,6 +424,8 @@ fn note_of<H: FileHeader<Endian = Endianness>>(memory: &[u8]) -> Option<BuildId>
 /// Offset and length of the program's short name (`pr_fname`) in `NT_PRPSINFO`, for the structure of a 64-bit process; other structures are
 /// refused.
 const SHORT_NAME: std::ops::Range<usize> = 40..56;
+/// The same of the process id (`pr_pid`).
+const PROCESS_ID: std::ops::Range<usize> = 24..28;
 
 /// Types of entries of the auxiliary vector: the address of the program's own program headers, and that of the image of the vDSO.
 const AT_PHDR: u64 = 3;

@@ -35,6 +35,7 @@ mod walked;
 pub(crate) use process::{Process, Range};
 use program::{Caller, ThreadState};
 use ranges::{MAX_MORE, address_bits, ranges};
+pub(crate) use registers::known;
 use registers::names;
 use signal::Signals;
 pub(crate) use sources::Programs;
