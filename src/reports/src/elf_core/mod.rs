@@ -92,18 +92,7 @@ pub(crate) fn read(
             return Err(damaged(format!("class {} at offset 4 is not known", class.copied().unwrap_or(0))));
         }
     };
-    let cpu = match (core.machine, core.is_64) {
-        (elf::EM_X86_64, true) => Cpu::X86_64,
-        (elf::EM_AARCH64, true) => Cpu::Arm64,
-        // x32 is one of these: the processor's number is that of x86-64.
-        (elf::EM_X86_64 | elf::EM_AARCH64, false) => {
-            return Err(damaged(format!(
-                "class 1 (32 bits) at offset 4 of processor {} at offset 18: expected class 2",
-                core.machine.0
-            )));
-        }
-        (machine, _) => return Err(damaged(format!("processor {} at offset 18 is not known", machine.0))),
-    };
+    let cpu = cpu_of(&core)?;
     let (mut modules, more_modules) = match core.files.is_empty() {
         true => modules_in_memory(&core),
         false => (modules(&core, options), 0),
@@ -180,6 +169,22 @@ pub(crate) fn read(
     report.about.cpu = cpu.to_string();
     report.about.process = core.process_id();
     Ok(report)
+}
+
+/// The processor of a core, if its registers can be read.
+fn cpu_of(core: &Core<'_>) -> Result<Cpu, ReportError> {
+    Ok(match (core.machine, core.is_64) {
+        (elf::EM_X86_64, true) => Cpu::X86_64,
+        (elf::EM_AARCH64, true) => Cpu::Arm64,
+        // x32 is one of these: the processor's number is that of x86-64.
+        (elf::EM_X86_64 | elf::EM_AARCH64, false) => {
+            return Err(damaged(format!(
+                "class 1 (32 bits) at offset 4 of processor {} at offset 18: expected class 2",
+                core.machine.0
+            )));
+        }
+        (machine, _) => return Err(damaged(format!("processor {} at offset 18 is not known", machine.0))),
+    })
 }
 
 fn parse<'c, H: FileHeader<Endian = Endianness>>(bytes: &'c [u8]) -> Result<Core<'c>, ReportError> {
@@ -430,8 +435,10 @@ const PROCESS_ID: std::ops::Range<usize> = 24..28;
 /// Types of entries of the auxiliary vector: the address of the program's own program headers, and that of the image of the vDSO.
 const AT_PHDR: u64 = 3;
 const AT_SYSINFO_EHDR: u64 = 33;
+/// The kernel's name of the mapping of the vDSO.
+const KERNEL_IMAGE: &str = "[vdso]";
 /// Most bytes of the vDSO: it has some pages.
-const MAX_KERNEL_IMAGE: u64 = 1 << 20;
+const MAX_KERNEL_IMAGE: u64 = 1 << 16;
 
 /// A module for each file that begins at the start of a range of memory and has code there. A program may have mapped a file only to read
 /// it. The module of the program itself has its short name. The core does not name libraries, so the name of a library's module is its
@@ -508,14 +515,34 @@ fn add_kernel_image<'c>(core: &Core<'c>, modules: &mut Vec<Module>) -> Option<(u
     let image = &memory[..memory.len().min(MAX_KERNEL_IMAGE as usize)];
     let starts =
         |module: &Module| matches!(module.mapping, Mapping::LoadAddress { address, .. } if address == start);
-    let index = modules.iter().position(starts).unwrap_or_else(|| {
-        let mut module = Module::new("[vdso]");
-        module.id = build_id(core, start).map(Into::into);
-        let size = Some(size.min(MAX_KERNEL_IMAGE));
-        modules.push(module.mapped(Mapping::LoadAddress { address: start, size }));
-        modules.len() - 1
-    });
+    let index = match modules.iter().position(starts) {
+        // A module of a file has that file's symbols.
+        Some(_) if !core.files.is_empty() => return None,
+        Some(index) => index,
+        None => {
+            let mut module = Module::new(KERNEL_IMAGE);
+            module.id = build_id(core, start).map(Into::into);
+            let size = Some(size.min(MAX_KERNEL_IMAGE));
+            modules.push(module.mapped(Mapping::LoadAddress { address: start, size }));
+            modules.len() - 1
+        }
+    };
+    #[cfg(feature = "convert")]
+    if let (Some(module), Some(file)) = (modules.get_mut(index), symbols_of(image)) {
+        *module = module.clone().with_file(file);
+    }
     Some((index, image))
+}
+
+/// The symbols of the vDSO. `None` if the image cannot be converted.
+#[cfg(feature = "convert")]
+fn symbols_of(image: &[u8]) -> Option<std::sync::Arc<foldsym_symbolize::SymbolMap>> {
+    let mut options = foldsym_convert::Options::default();
+    options.threads = 1;
+    let (name, mut bytes) = (std::path::Path::new(KERNEL_IMAGE), Vec::new());
+    foldsym_convert::convert_bytes(name, image, &mut bytes, &options, &foldsym_convert::NoProgress).ok()?;
+    let map = foldsym_symbolize::SymbolMap::of_bytes(name, bytes).ok()?;
+    Some(std::sync::Arc::new(map))
 }
 
 fn short_name(core: &Core<'_>) -> String {

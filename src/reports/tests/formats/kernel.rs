@@ -207,6 +207,12 @@ fn the_vdso_is_unwound_by_its_image_in_the_core() {
         // Without a clock in memory the vDSO makes the system call, which refuses the address.
         return println!("skipped: the vDSO did not crash");
     }
+    let frames = symbolizer.symbolize(&Stack::new(report.modules_of(thread), thread.frames.clone()));
+    // Without the converter its symbols are not read.
+    if cfg!(feature = "convert") {
+        let name = frames[0].functions.last().map_or("", |one| &*one.function);
+        assert!(name.ends_with("clock_gettime"), "{:?}", frames[0]);
+    }
     let found = functions(&report, &symbolizer);
     assert_eq!(found, by_rows(&[("main", AddressKind::Return)]), "{:?}", thread.trust);
     assert!(!thread.trust.contains(&Trust::Gap), "{:?}", thread.trust);
