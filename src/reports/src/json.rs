@@ -3,9 +3,9 @@
 //! The caller writes an object in this order: [`begin`], then for each thread [`thread`], its frames by [`frame`], and `]}`, then [`end`].
 
 use foldsym_symbolize::json::{GivenName, address, list, named_object, number, object, string};
-use foldsym_symbolize::{Answer, Modules, Names, Unknown};
+use foldsym_symbolize::{Answer, Mapping, Modules, Names, Unknown};
 
-use crate::{Report, ReportedName, Thread};
+use crate::{About, Report, ReportedName, Thread};
 
 /// Puts the keys of a report before its threads, and the start of their list; not the opening brace of the object.
 pub fn begin(out: &mut Vec<u8>, report: &Report) {
@@ -18,8 +18,9 @@ pub fn begin(out: &mut Vec<u8>, report: &Report) {
         Some(crash) => address(out, crash),
         None => out.extend_from_slice(b"null"),
     }
+    about(out, &report.about);
     out.extend_from_slice(b",\"Modules\":");
-    list(out, report.modules.iter(), |out, module| {
+    list(out, report.modules.iter().enumerate(), |out, (index, module)| {
         out.extend_from_slice(b"{\"Name\":");
         string(out, module.name.as_bytes());
         out.extend_from_slice(b",\"Id\":");
@@ -27,9 +28,52 @@ pub fn begin(out: &mut Vec<u8>, report: &Report) {
             Some(id) => string(out, id.to_string().as_bytes()),
             None => out.extend_from_slice(b"null"),
         }
+        if let Mapping::LoadAddress { address: base, size } = module.mapping {
+            out.extend_from_slice(b",\"Base\":");
+            address(out, base);
+            if let Some(size) = size {
+                out.extend_from_slice(b",\"Size\":");
+                address(out, size);
+            }
+        }
+        text(out, "Version", report.about.versions.get(index).map_or("", String::as_str));
         out.push(b'}');
     });
     out.extend_from_slice(b",\"Threads\":[");
+}
+
+/// Puts the keys of what a report says about the process and its system.
+fn about(out: &mut Vec<u8>, about: &About) {
+    text(out, "Os", &about.os);
+    text(out, "OsVersion", &about.os_version);
+    text(out, "Cpu", &about.cpu);
+    for (key, value) in [("ProcessId", about.process), ("Time", about.time)] {
+        if let Some(value) = value {
+            out.extend_from_slice(format!(",\"{key}\":").as_bytes());
+            number(out, value);
+        }
+    }
+    let Some(signal) = &about.signal else { return };
+    out.extend_from_slice(b",\"Signal\":{\"Number\":");
+    number(out, signal.number);
+    text(out, "Name", signal.name());
+    if let Some(code) = signal.code {
+        out.extend_from_slice(format!(",\"Code\":{code}").as_bytes());
+    }
+    text(out, "CodeName", signal.code_name());
+    if let Some(place) = signal.address {
+        out.extend_from_slice(b",\"Address\":");
+        address(out, place);
+    }
+    out.push(b'}');
+}
+
+/// Puts a key with its text, unless the text is empty.
+fn text(out: &mut Vec<u8>, key: &str, text: &str) {
+    if !text.is_empty() {
+        out.extend_from_slice(format!(",\"{key}\":").as_bytes());
+        string(out, text.as_bytes());
+    }
 }
 
 /// Puts the keys of a thread before its frames, and the start of their list. `index` is the thread's index in the report.
@@ -48,6 +92,14 @@ pub fn thread(out: &mut Vec<u8>, index: usize, thread: &Thread) {
     if let Some(event) = &thread.event {
         out.extend_from_slice(b",\"Event\":");
         string(out, event.as_bytes());
+    }
+    if !thread.crash_registers.is_empty() {
+        out.extend_from_slice(b",\"Registers\":{");
+        for (index, (name, value)) in thread.crash_registers.iter().enumerate() {
+            let comma = if index > 0 { "," } else { "" };
+            out.extend_from_slice(format!("{comma}\"{name}\":\"{value}\"").as_bytes());
+        }
+        out.push(b'}');
     }
     // If a stack has keys with the names of ours, they are left out: an object has each key once.
     for (key, value) in

@@ -17,6 +17,7 @@
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
+mod about;
 pub mod json;
 pub mod symbolicate;
 
@@ -38,6 +39,7 @@ pub mod sanitizer;
 #[cfg(feature = "unwind")]
 mod unwind;
 
+pub use about::{About, Signal};
 pub use names::ReportedName;
 pub use opened::Opened;
 
@@ -62,7 +64,8 @@ pub enum Format {
     /// | frame | address |
     /// |---|---|
     /// | first of a stack | exact: the registers of the crash, or of the thread |
-    /// | caller of a frame that a signal made | exact |
+    /// | trampoline to which a signal handler returns, and the code that the signal interrupted | exact |
+    /// | caller of a function that Go's runtime puts on the stack for a signal (`runtime.sigpanic`) | exact |
     /// | others | return address |
     Minidump,
     /// ELF cores, as the Linux kernel and gdb write them, of x86-64 and AArch64. This crate walks the stacks; addresses are as in a
@@ -166,6 +169,8 @@ pub struct Report {
     pub reason: String,
     /// The address that the crash is about, if the report has it.
     pub crash_address: Option<u64>,
+    /// What the report says about the process and its system.
+    pub about: About,
     /// What was lost while the report was read, one sentence each.
     pub warnings: Vec<String>,
     /// Type and unit of each of [`Thread::values`], `TYPE/UNIT`; empty if stacks have none.
@@ -184,6 +189,7 @@ impl Report {
             threads,
             reason: String::new(),
             crash_address: None,
+            about: About::default(),
             warnings: Vec::new(),
             value_types: Vec::new(),
             default_value: 0,
@@ -224,6 +230,10 @@ pub struct Thread {
     /// The registers of each frame, by name and as hexadecimal numbers, as many as there are frames; empty unless [`Options::registers`] is
     /// set.
     pub registers: Vec<Vec<(&'static str, String)>>,
+    /// The registers of the first frame of a thread that crashed, by name and as hexadecimal numbers.
+    pub crash_registers: Vec<(&'static str, String)>,
+    /// Indexes of the frames that return from a signal handler to the code that the signal interrupted.
+    pub signals: Vec<usize>,
     /// The modules, if this stack is of another process than the rest of the report.
     pub modules: Option<Modules>,
     /// The names that the report itself has, by frame; of the functions at one frame those that are inlined come first. Empty if the report
@@ -235,6 +245,18 @@ pub struct Thread {
     pub values: Vec<i64>,
     /// Keys that the answer repeats, each once, with their values as JSON.
     pub echo: Vec<(String, String)>,
+}
+
+#[cfg(feature = "unwind")]
+impl Thread {
+    /// Takes what a walk from these registers found.
+    fn set(&mut self, context: &::minidump::MinidumpContext, walked: unwind::Walked) {
+        if self.crashed {
+            self.crash_registers = unwind::known(context);
+        }
+        (self.frames, self.trust, self.registers) = (walked.frames, walked.trust, walked.registers);
+        self.signals = walked.signals;
+    }
 }
 
 /// How an unwinder found a frame.

@@ -1,6 +1,7 @@
 //! Reads minidumps: modules, registers and stack memory. The stacks are walked here.
 
 use foldsym_symbolize::{BuildId, Mapping, Module, ModuleId, Modules, Symbolizer};
+use minidump::system_info::Os;
 use minidump::{
     CodeView, Endian, Error, Minidump, MinidumpException, MinidumpMiscInfo, MinidumpModule,
     MinidumpModuleList, MinidumpSystemInfo, MinidumpThreadList, MinidumpThreadNames, Module as _,
@@ -8,7 +9,7 @@ use minidump::{
 };
 
 use crate::unwind::{Process, Programs, Range, Walker};
-use crate::{Format, MAX_NAME, Options, Report, ReportError, Thread, cut};
+use crate::{About, Format, MAX_NAME, Options, Report, ReportError, Signal, Thread, cut};
 
 /// Bytes of names and debug records that a small minidump may have.
 const MIN_TEXT: usize = 1 << 20;
@@ -16,6 +17,10 @@ const MIN_TEXT: usize = 1 << 20;
 /// and the bytes of that place.
 const MODULES: (u32, usize, usize, usize) = (4, 108, 20, 4);
 const THREAD_NAMES: (u32, usize, usize, usize) = (24, 12, 4, 8);
+/// Most bytes of a module's version.
+const MAX_VERSION: usize = 64;
+/// The largest number of a signal.
+const MAX_SIGNAL: u32 = 64;
 /// Offset, in an entry of the module list, of the size of its debug record.
 const RECORD_SIZE: usize = 76;
 
@@ -60,6 +65,11 @@ pub(crate) fn read(
         UnifiedMemoryInfoList::new(dump.get_stream().ok(), dump.get_stream().ok()).unwrap_or_default();
     let executable = |address| rights.memory_info_at_address(address).map(|range| range.is_executable());
     let range_at = |address| memory.memory_at_address(address).as_ref().map(range_of);
+    let ranges: Vec<UnifiedMemory<'_, '_>> = memory.by_addr().collect();
+    let above = |address| {
+        let at = ranges.partition_point(|range| range.base_address() <= address);
+        ranges.get(at).map(range_of)
+    };
     let process = Process {
         modules: &modules,
         os: system.os,
@@ -67,6 +77,7 @@ pub(crate) fn read(
         endian: dump.endian,
         executable: &executable,
         memory: &range_at,
+        above: &above,
     };
     let walker = Walker::new(process, (symbolizer, programs), (options, is_wanted), bytes.len());
     let mut report = Report::new(Format::Minidump, modules.clone(), Vec::new());
@@ -89,14 +100,9 @@ pub(crate) fn read(
         // The crash may be on another stack than the one that the thread's record has, for example that of a signal handler.
         let stack =
             memory.memory_at_address(context.get_stack_pointer()).or_else(|| found.stack_memory(&memory));
-        if stack.is_none() {
-            warnings.push(format!("thread {id}: no memory of its stack"));
-        }
         let walked = walker.walk(&context, stack.as_ref().map(range_of));
-        if walked.is_cut {
-            warnings.push(format!("thread {id}: its stack was not walked to its end"));
-        }
-        (thread.frames, thread.trust, thread.registers) = (walked.frames, walked.trust, walked.registers);
+        warnings.extend(walked.warnings(id.into()));
+        thread.set(&context, walked);
         report.threads.push(thread);
     }
     // A cancelled walk ends early and gives no error, so the frames of the last thread may be incomplete.
@@ -107,9 +113,48 @@ pub(crate) fn read(
         report.reason = exception.get_crash_reason(system.os, system.cpu).to_string();
         report.crash_address = Some(exception.get_crash_address(system.os, system.cpu));
     }
+    report.about = about(&dump, &system, misc.as_ref(), exception.as_ref());
+    report.about.versions = list.iter().map(version).collect();
     warnings.extend(walker.warnings());
     report.warnings = warnings;
     Ok(report)
+}
+
+/// What the dump says about the process and its system.
+fn about(
+    dump: &Minidump<'_, &[u8]>,
+    system: &MinidumpSystemInfo,
+    misc: Option<&MinidumpMiscInfo>,
+    exception: Option<&MinidumpException<'_>>,
+) -> About {
+    let (version, build) = system.os_parts();
+    let version = build.map_or(version.clone(), |build| format!("{version} {build}"));
+    let signal = exception.filter(|_| matches!(system.os, Os::Linux | Os::Android)).and_then(|exception| {
+        let record = &exception.raw.exception_record;
+        // A writer may use a number above those of signals for a dump of a process that goes on.
+        let mut signal = Signal::new(record.exception_code);
+        if signal.number > MAX_SIGNAL {
+            return None;
+        }
+        signal.code = Some(record.exception_flags as i32);
+        signal.address = signal.is_fault().then_some(record.exception_address);
+        Some(signal)
+    });
+    About {
+        os: system.os.to_string(),
+        os_version: cut(&version, MAX_NAME).to_owned(),
+        cpu: system.cpu.to_string(),
+        process: misc.and_then(|misc| misc.raw.process_id()).map(|id| u64::from(*id)),
+        time: Some(u64::from(dump.header.time_date_stamp)).filter(|time| *time != 0),
+        signal,
+        versions: Vec::new(),
+    }
+}
+
+/// The version of a module; empty if it has none.
+fn version(found: &MinidumpModule) -> String {
+    let version = found.version().filter(|version| version.bytes().any(|byte| !matches!(byte, b'0' | b'.')));
+    version.map_or_else(String::new, |version| cut(&version, MAX_VERSION).to_owned())
 }
 
 /// The crate `minidump` copies a name or record for each entry that refers to it, and all entries may refer to the same bytes. A real

@@ -16,7 +16,7 @@ use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endian as _, Endianness};
 
 use crate::unwind::{Process, Programs, Walker};
-use crate::{Format, Options, Report, ReportError, Thread};
+use crate::{Format, Options, Report, ReportError, Signal, Thread};
 
 mod registers;
 
@@ -92,22 +92,12 @@ pub(crate) fn read(
             return Err(damaged(format!("class {} at offset 4 is not known", class.copied().unwrap_or(0))));
         }
     };
-    let cpu = match (core.machine, core.is_64) {
-        (elf::EM_X86_64, true) => Cpu::X86_64,
-        (elf::EM_AARCH64, true) => Cpu::Arm64,
-        // x32 is one of these: the processor's number is that of x86-64.
-        (elf::EM_X86_64 | elf::EM_AARCH64, false) => {
-            return Err(damaged(format!(
-                "class 1 (32 bits) at offset 4 of processor {} at offset 18: expected class 2",
-                core.machine.0
-            )));
-        }
-        (machine, _) => return Err(damaged(format!("processor {} at offset 18 is not known", machine.0))),
-    };
-    let (modules, more_modules) = match core.files.is_empty() {
+    let cpu = cpu_of(&core)?;
+    let (mut modules, more_modules) = match core.files.is_empty() {
         true => modules_in_memory(&core),
         false => (modules(&core, options), 0),
     };
+    let kernel_image = add_kernel_image(&core, &mut modules);
     let modules = Modules::new(modules);
     let mut report = Report::new(Format::ElfCore, modules.clone(), Vec::new());
     report.warnings.extend(core.warnings.iter().cloned());
@@ -127,6 +117,13 @@ pub(crate) fn read(
         let segment = core.segment(address).filter(|segment| !segment.bytes.is_empty());
         segment.map(|segment| (segment.start, segment.bytes))
     };
+    // Memory above an address that may be a stack.
+    let held: Vec<&Segment<'_>> =
+        core.segments.iter().filter(|segment| !segment.bytes.is_empty() && !segment.executable).collect();
+    let above = |address| {
+        let segment = held.get(held.partition_point(|segment| segment.start <= address))?;
+        Some((segment.start, segment.bytes))
+    };
     let process = Process {
         modules: &modules,
         os: Os::Linux,
@@ -134,8 +131,12 @@ pub(crate) fn read(
         endian: if core.endian.is_big_endian() { Endian::Big } else { Endian::Little },
         executable: &executable,
         memory: &memory,
+        above: &above,
     };
     let walker = Walker::new(process, (symbolizer, programs), (options, is_wanted), bytes.len());
+    if let Some((module, image)) = kernel_image {
+        walker.add_image(module, image);
+    }
     for (index, status) in core.threads.iter().enumerate() {
         if !is_wanted() {
             return Err(ReportError::Stopped);
@@ -146,17 +147,13 @@ pub(crate) fn read(
         };
         // The kernel and gdb write the thread that received the signal first.
         let mut thread = Thread { id: Some(id), crashed: index == 0 && signal != 0, ..Thread::default() };
-        let stack = memory(context.get_stack_pointer());
-        if stack.is_none() {
-            report.warnings.push(format!("thread {id}: no memory of its stack"));
-        }
-        let walked = walker.walk(&context, stack);
-        if walked.is_cut {
-            report.warnings.push(format!("thread {id}: its stack was not walked to its end"));
-        }
-        (thread.frames, thread.trust, thread.registers) = (walked.frames, walked.trust, walked.registers);
+        let walked = walker.walk(&context, memory(context.get_stack_pointer()));
+        report.warnings.extend(walked.warnings(id));
+        thread.set(&context, walked);
         if thread.crashed {
-            report.reason = registers::signal_name(signal);
+            let signal = core.signal(signal);
+            report.reason = signal.text();
+            report.about.signal = Some(signal);
         }
         report.threads.push(thread);
     }
@@ -167,8 +164,27 @@ pub(crate) fn read(
         return Err(damaged("no thread's registers (NT_PRSTATUS)"));
     }
     report.warnings.extend(walker.warnings());
-    report.crash_address = core.crash_address();
+    report.crash_address = report.about.signal.as_ref().and_then(|signal| signal.address);
+    report.about.os = Os::Linux.to_string();
+    report.about.cpu = cpu.to_string();
+    report.about.process = core.process_id();
     Ok(report)
+}
+
+/// The processor of a core, if its registers can be read.
+fn cpu_of(core: &Core<'_>) -> Result<Cpu, ReportError> {
+    Ok(match (core.machine, core.is_64) {
+        (elf::EM_X86_64, true) => Cpu::X86_64,
+        (elf::EM_AARCH64, true) => Cpu::Arm64,
+        // x32 is one of these: the processor's number is that of x86-64.
+        (elf::EM_X86_64 | elf::EM_AARCH64, false) => {
+            return Err(damaged(format!(
+                "class 1 (32 bits) at offset 4 of processor {} at offset 18: expected class 2",
+                core.machine.0
+            )));
+        }
+        (machine, _) => return Err(damaged(format!("processor {} at offset 18 is not known", machine.0))),
+    })
 }
 
 fn parse<'c, H: FileHeader<Endian = Endianness>>(bytes: &'c [u8]) -> Result<Core<'c>, ReportError> {
@@ -312,14 +328,34 @@ impl<'c> Core<'c> {
         self.memory(address).is_some_and(|memory| memory.starts_with(&elf::ELFMAG))
     }
 
-    fn crash_address(&self) -> Option<u64> {
-        let info = self.siginfo?;
-        let signal = number(info.get(..4)?, self.endian)?;
-        // SIGILL, SIGBUS, SIGFPE and SIGSEGV have an address; if the code is not positive, a process sent the signal.
-        let code = number(info.get(8..12)?, self.endian)? as u32 as i32;
-        let has_address = matches!(signal, 4 | 7 | 8 | 11) && code > 0;
-        // `si_addr` follows three numbers of 4 bytes and is aligned to 8.
-        has_address.then(|| self.word(info, 16)).flatten()
+    /// The value of an entry of the auxiliary vector.
+    fn auxiliary(&self, wanted: u64) -> Option<u64> {
+        let entries = self.auxiliary?;
+        let step = if self.is_64 { 16 } else { 8 };
+        let of = |at| Some((self.word(entries, at)?, self.word(entries, at + step / 2)?));
+        let entries = (0..entries.len() / step).map_while(|index| of(index * step));
+        // `AT_NULL` (0) ends the vector.
+        entries.take_while(|(kind, _)| *kind != 0).find(|(kind, _)| *kind == wanted).map(|(_, value)| value)
+    }
+
+    /// The signal of the first thread, with what `NT_SIGINFO` says about it.
+    fn signal(&self, number_of_thread: u32) -> Signal {
+        let mut signal = Signal::new(number_of_thread);
+        let word = |at: usize| number(self.siginfo?.get(at..at + 4)?, self.endian);
+        // `si_signo`, `si_errno`, `si_code`. The note may be about another signal than the one that ended the process.
+        if word(0) != Some(number_of_thread.into()) {
+            return signal;
+        }
+        signal.code = word(8).map(|code| code as u32 as i32);
+        if signal.is_fault() {
+            // `si_addr` follows three numbers of 4 bytes and is aligned to 8.
+            signal.address = self.siginfo.and_then(|info| self.word(info, 16));
+        }
+        signal
+    }
+
+    fn process_id(&self) -> Option<u64> {
+        number(self.process?.get(PROCESS_ID)?, self.endian)
     }
 }
 
@@ -393,15 +429,22 @@ fn note_of<H: FileHeader<Endian = Endianness>>(memory: &[u8]) -> Option<BuildId>
 /// Offset and length of the program's short name (`pr_fname`) in `NT_PRPSINFO`, for the structure of a 64-bit process; other structures are
 /// refused.
 const SHORT_NAME: std::ops::Range<usize> = 40..56;
+/// The same of the process id (`pr_pid`).
+const PROCESS_ID: std::ops::Range<usize> = 24..28;
 
-/// The type of the entry of the auxiliary vector that has the address of the program's own program headers.
+/// Types of entries of the auxiliary vector: the address of the program's own program headers, and that of the image of the vDSO.
 const AT_PHDR: u64 = 3;
+const AT_SYSINFO_EHDR: u64 = 33;
+/// The kernel's name of the mapping of the vDSO.
+const KERNEL_IMAGE: &str = "[vdso]";
+/// Most bytes of the vDSO: it has some pages.
+const MAX_KERNEL_IMAGE: u64 = 1 << 16;
 
 /// A module for each file that begins at the start of a range of memory and has code there. A program may have mapped a file only to read
 /// it. The module of the program itself has its short name. The core does not name libraries, so the name of a library's module is its
 /// address. Also the number of files above [`MAX_FILES`], which are left out.
 fn modules_in_memory(core: &Core<'_>) -> (Vec<Module>, usize) {
-    let program = program_headers(core);
+    let program = core.auxiliary(AT_PHDR);
     // With these sums each image takes two searches. In a hostile core, a scan of all segments of each image would take quadratic time.
     // For each segment, the number of executable segments before it.
     let executable: Vec<usize> = std::iter::once(0)
@@ -459,14 +502,47 @@ fn size_of_image<H: FileHeader<Endian = Endianness>>(core: &Core<'_>, memory: &[
     extent.map(|(first, end)| end - first).filter(|size| *size > 0)
 }
 
-/// The address of the program's own program headers.
-fn program_headers(core: &Core<'_>) -> Option<u64> {
-    let entries = core.auxiliary?;
-    let step = if core.is_64 { 16 } else { 8 };
-    let of = |at| Some((core.word(entries, at)?, core.word(entries, at + step / 2)?));
-    let entries = (0..entries.len() / step).map_while(|index| of(index * step));
-    // `AT_NULL` (0) ends the vector.
-    entries.take_while(|(kind, _)| *kind != 0).find(|(kind, _)| *kind == AT_PHDR).map(|(_, value)| value)
+/// The vDSO, which is in no file: the kernel maps it, and a core has its memory. Adds a module for it unless there is one. Returns the index of
+/// the module and the image.
+fn add_kernel_image<'c>(core: &Core<'c>, modules: &mut Vec<Module>) -> Option<(usize, &'c [u8])> {
+    let start = core.auxiliary(AT_SYSINFO_EHDR)?;
+    let memory = core.memory(start)?;
+    let size = match core.is_64 {
+        true => size_of_image::<FileHeader64<Endianness>>(core, memory)?,
+        false => size_of_image::<FileHeader32<Endianness>>(core, memory)?,
+    };
+    // The section headers, which name `.eh_frame`, are behind the segments.
+    let image = &memory[..memory.len().min(MAX_KERNEL_IMAGE as usize)];
+    let starts =
+        |module: &Module| matches!(module.mapping, Mapping::LoadAddress { address, .. } if address == start);
+    let index = match modules.iter().position(starts) {
+        // A module of a file has that file's symbols.
+        Some(_) if !core.files.is_empty() => return None,
+        Some(index) => index,
+        None => {
+            let mut module = Module::new(KERNEL_IMAGE);
+            module.id = build_id(core, start).map(Into::into);
+            let size = Some(size.min(MAX_KERNEL_IMAGE));
+            modules.push(module.mapped(Mapping::LoadAddress { address: start, size }));
+            modules.len() - 1
+        }
+    };
+    #[cfg(feature = "convert")]
+    if let (Some(module), Some(file)) = (modules.get_mut(index), symbols_of(image)) {
+        *module = module.clone().with_file(file);
+    }
+    Some((index, image))
+}
+
+/// The symbols of the vDSO. `None` if the image cannot be converted.
+#[cfg(feature = "convert")]
+fn symbols_of(image: &[u8]) -> Option<std::sync::Arc<foldsym_symbolize::SymbolMap>> {
+    let mut options = foldsym_convert::Options::default();
+    options.threads = 1;
+    let (name, mut bytes) = (std::path::Path::new(KERNEL_IMAGE), Vec::new());
+    foldsym_convert::convert_bytes(name, image, &mut bytes, &options, &foldsym_convert::NoProgress).ok()?;
+    let map = foldsym_symbolize::SymbolMap::of_bytes(name, bytes).ok()?;
+    Some(std::sync::Arc::new(map))
 }
 
 fn short_name(core: &Core<'_>) -> String {

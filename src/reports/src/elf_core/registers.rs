@@ -67,23 +67,6 @@ pub(super) fn read(status: &[u8], cpu: Cpu, endian: Endianness) -> Option<(u64, 
     Some((id, signal, MinidumpContext::from_raw(raw)))
 }
 
-/// The name of a signal of Linux.
-pub(super) fn signal_name(signal: u32) -> String {
-    let name = match signal {
-        // These numbers are the same on x86-64 and AArch64, the only processors whose cores are read.
-        3 => "SIGQUIT",
-        4 => "SIGILL",
-        5 => "SIGTRAP",
-        6 => "SIGABRT",
-        7 => "SIGBUS",
-        8 => "SIGFPE",
-        11 => "SIGSEGV",
-        31 => "SIGSYS",
-        other => return format!("signal {other}"),
-    };
-    name.to_owned()
-}
-
 /// A number of 4 or 8 bytes.
 pub(super) fn number(bytes: &[u8], endian: Endianness) -> Option<u64> {
     Some(match bytes.len() {

@@ -48,6 +48,31 @@ fn a_thread_without_memory_is_one_frame() {
     assert!(report.warnings.iter().any(|warning| warning.contains("NT_FILE")), "{:?}", report.warnings);
 }
 
+/// The code of the signal counts only if the note is about the signal that the thread received.
+#[test]
+fn a_signal_has_its_code_and_address() {
+    let mut status = vec![0; 336];
+    (status[12], status[32]) = (11, 7);
+    let mut process = vec![0; 136];
+    process[24] = 9;
+    let read = |signal: u8, code: u8| {
+        let mut info = vec![0; 128];
+        (info[0], info[8], info[16]) = (signal, code, 0x30);
+        let notes =
+            [note(NT_PRSTATUS, &status), note(NT_SIGINFO, &info), note(NT_PRPSINFO, &process)].concat();
+        let report = read_bytes(&with_notes(&notes)).unwrap();
+        let about = report.about;
+        assert_eq!((&*about.os, &*about.cpu, about.process), ("linux", "amd64", Some(9)));
+        let signal = about.signal.unwrap();
+        assert_eq!(signal.address, report.crash_address);
+        (report.reason, signal.code, signal.address)
+    };
+    assert_eq!(read(11, 2), ("SIGSEGV / SEGV_ACCERR".to_owned(), Some(2), Some(0x30)));
+    // The kernel has no address for a pointer that no process can have.
+    assert_eq!(read(11, 0x80), ("SIGSEGV".to_owned(), Some(0x80), None));
+    assert_eq!(read(17, 1), ("SIGSEGV".to_owned(), None, None));
+}
+
 #[test]
 fn hostile_counts_and_cuts() {
     let mut status = vec![0; 336];

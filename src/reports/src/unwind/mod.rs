@@ -9,17 +9,13 @@ use std::collections::{BTreeSet, HashMap};
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{self, Waker};
 
-use foldsym_symbolize::{
-    AddressKind, Mapping, Modules, ReportedAddress, Stack, StackFrame, Symbolizer, Unknown,
-};
-use minidump::system_info::{Cpu, Os};
-use minidump::{
-    Endian, MinidumpContext, MinidumpMemory, MinidumpModule, MinidumpModuleList, Module, UnifiedMemory,
-};
+use foldsym_symbolize::{AddressKind, Mapping, ReportedAddress, Stack, StackFrame, Symbolizer, Unknown};
+use minidump::system_info::Cpu;
+use minidump::{MinidumpContext, MinidumpMemory, MinidumpModuleList, Module, UnifiedMemory};
 use minidump_unwind::{
     CallStack, FileError, FileKind, FillSymbolError, FrameSymbolizer, FrameTrust, FrameWalker,
     SymbolProvider, SystemInfo,
@@ -27,15 +23,24 @@ use minidump_unwind::{
 
 use crate::{MAX_FRAMES, MAX_NAME, Options, Trust, cut};
 
+mod process;
 mod program;
+mod ranges;
 mod registers;
 mod rows;
+mod signal;
 mod sources;
+mod walked;
 
+pub(crate) use process::{Process, Range};
 use program::{Caller, ThreadState};
+use ranges::{MAX_MORE, address_bits, ranges};
+pub(crate) use registers::known;
 use registers::names;
+use signal::Signals;
 pub(crate) use sources::Programs;
 use sources::{FoundSource, Source, lock};
+pub(crate) use walked::Walked;
 
 /// Bytes of a stack that one part of a walk reads, from the stack pointer on: each frame takes some kilobytes until the part is done.
 pub(crate) const MAX_STACK: usize = 1 << 20;
@@ -50,33 +55,16 @@ const MIN_FRAME: usize = 8;
 const MIN_FRAMES: usize = 1 << 16;
 /// Most parts of a walk: a stack that leads to itself would have any number.
 const MAX_PARTS: usize = 64;
-/// Bytes of a module's first range, and of each further one: a module of a minidump has 32 bits for its size.
-const MAX_RANGE: u64 = u32::MAX as u64;
-/// Most further ranges of all modules together. A warning names the first module that would have more.
-const MAX_MORE: usize = 1 << 10;
 /// Most modules that warnings name.
 const MAX_TOLD: usize = 20;
+/// Most bytes between a stack pointer and the memory above it that counts as its stack: one frame may be large.
+const MAX_OUTSIDE: u64 = 64 << 20;
 /// The bytes below its stack pointer that a leaf function may use.
 const RED_ZONE: u64 = 128;
 /// By module: its unwind rules.
 type Sources = HashMap<usize, FoundSource>;
 /// Unwind rules, and the load bias of their module.
 type Biased = (Arc<Source>, u64);
-
-/// A range of the process's memory: its start, and its bytes.
-pub(crate) type Range<'m> = (u64, &'m [u8]);
-
-/// The report's data about the process.
-pub(crate) struct Process<'w> {
-    pub(crate) modules: &'w Modules,
-    pub(crate) os: Os,
-    pub(crate) cpu: Cpu,
-    pub(crate) endian: Endian,
-    /// Whether the memory at an address is executable; `None` if the report does not say.
-    pub(crate) executable: &'w (dyn Fn(u64) -> Option<bool> + Sync),
-    /// The range of memory that contains an address, if the report has it.
-    pub(crate) memory: &'w (dyn Fn(u64) -> Option<Range<'w>> + Sync),
-}
 
 /// Walks the stacks of a process.
 pub(crate) struct Walker<'w> {
@@ -104,30 +92,8 @@ pub(crate) struct Walker<'w> {
     without_rows: Mutex<BTreeSet<usize>>,
     /// Whether a frame had a processor whose call frame information is not read.
     is_unread: AtomicBool,
-}
-
-/// Frames of a stack, and how each was found.
-#[derive(Default)]
-pub(crate) struct Walked {
-    pub(crate) frames: Vec<StackFrame>,
-    pub(crate) trust: Vec<Trust>,
-    pub(crate) registers: Vec<Vec<(&'static str, String)>>,
-    /// The stack is longer than the part that was walked.
-    pub(crate) is_cut: bool,
-}
-
-impl Walked {
-    fn push(&mut self, frame: StackFrame, trust: Trust) {
-        self.frames.push(frame);
-        self.trust.push(trust);
-    }
-
-    fn gap(&mut self, registers: bool) {
-        if self.trust.last() != Some(&Trust::Gap) {
-            self.push(StackFrame::UNKNOWN, Trust::Gap);
-            self.registers.extend(registers.then(Vec::new));
-        }
-    }
+    /// The frames at which signals changed the stack.
+    signals: Signals,
 }
 
 /// How a caller was found.
@@ -144,6 +110,8 @@ struct Start {
     context: MinidumpContext,
     trust: Trust,
     kind: AddressKind,
+    /// A signal interrupted the frame: the frame before it returns from the handler.
+    is_interrupted: bool,
     /// The part before has as many frames as a part may have.
     is_after_full: bool,
 }
@@ -178,21 +146,38 @@ impl<'w> Walker<'w> {
             sources: Mutex::default(),
             without_rows: Mutex::default(),
             is_unread: AtomicBool::new(false),
+            signals: Signals::default(),
+        }
+    }
+
+    /// Has a module unwound by the program in the report's own memory that begins with these bytes.
+    pub(crate) fn add_image(&self, module: usize, bytes: &[u8]) {
+        if let Some(program) = program::Program::of_image(bytes) {
+            lock(&self.sources).insert(module, Some(Arc::new(Source::Program(program))));
         }
     }
 
     /// Walks a stack from its registers. `memory` contains its start.
     pub(crate) fn walk(&self, context: &MinidumpContext, mut memory: Option<Range<'w>>) -> Walked {
-        let mut walked = Walked::default();
+        let mut walked = Walked::new(self.registers);
         let mut start = Start {
             context: context.clone(),
             trust: Trust::Context,
             kind: AddressKind::Exact,
+            is_interrupted: false,
             is_after_full: false,
         };
         let mut parts = 0;
         while parts < MAX_PARTS {
-            let Some(next) = self.part(&start, memory, &mut walked) else { return walked };
+            let layout = self.trampoline(start.context.get_instruction_pointer());
+            let next = match layout {
+                Some(layout) => self.leave_signal(&start, layout, &mut walked),
+                None => {
+                    let memory = self.stack_of(&start, memory, &mut walked);
+                    self.part(&start, memory, &mut walked)
+                }
+            };
+            let Some(next) = next else { return walked };
             if walked.frames.len() >= MAX_FRAMES {
                 break;
             }
@@ -205,30 +190,89 @@ impl<'w> Walker<'w> {
         walked
     }
 
+    /// The memory of the stack of a frame. After an overflow the stack pointer is below the memory of its stack.
+    fn stack_of(&self, start: &Start, given: Option<Range<'w>>, walked: &mut Walked) -> Option<Range<'w>> {
+        let pointer = start.context.get_stack_pointer();
+        let memory = given.filter(|(_, bytes)| !bytes.is_empty()).or_else(|| {
+            (self.process.above)(pointer).filter(|(start, _)| start.saturating_sub(pointer) <= MAX_OUTSIDE)
+        });
+        match memory {
+            Some((base, _)) if pointer < base => _ = walked.outside.get_or_insert((pointer, base)),
+            Some((base, bytes)) if pointer - base < bytes.len() as u64 => {}
+            _ => walked.missing = Some(pointer),
+        }
+        memory
+    }
+
+    /// Puts the frame of a trampoline; returns the frame that the signal interrupted.
+    fn leave_signal(&self, start: &Start, layout: signal::Layout, walked: &mut Walked) -> Option<Start> {
+        let left = self.left.load(Ordering::Relaxed);
+        self.left.store(left.saturating_sub(1), Ordering::Relaxed);
+        if left == 0 || !(self.is_wanted)() {
+            return None;
+        }
+        let place = ReportedAddress::Memory(start.context.get_instruction_pointer());
+        walked.push(StackFrame { place, kind: AddressKind::Exact }, start.trust, &start.context);
+        walked.signals.push(walked.frames.len() - 1);
+        walked.is_cut = false;
+        match signal::interrupted(layout, start.context.get_stack_pointer(), &self.process) {
+            Ok(context) => Some(Start {
+                context,
+                trust: Trust::Cfi,
+                kind: AddressKind::Exact,
+                is_interrupted: false,
+                is_after_full: false,
+            }),
+            Err(missing) => {
+                walked.missing = Some(missing);
+                None
+            }
+        }
+    }
+
+    fn trampoline(&self, address: u64) -> Option<signal::Layout> {
+        self.signals.trampoline(address, &self.process, self.symbolizer)
+    }
+
+    /// The first frame of a part, except its first one, that returns from a signal handler, or that a signal handler made call a function of
+    /// Go's runtime. The next part begins there, by an exact address.
+    fn first_exact(&self, frames: &[minidump_unwind::StackFrame]) -> Option<usize> {
+        let is_exact = |pair: &[minidump_unwind::StackFrame]| match pair {
+            [callee, frame] => {
+                self.trampoline(frame.resume_address).is_some()
+                    || self.signals.is_injected(callee.instruction, &self.process, self.symbolizer)
+            }
+            _ => false,
+        };
+        frames.windows(2).position(is_exact).map(|callee| callee + 1)
+    }
+
+    /// The memory of a stack from a frame on, at most a number of bytes.
+    fn part_of(
+        &self,
+        start: &Start,
+        (base, bytes): Range<'w>,
+        most: usize,
+        walked: &mut Walked,
+    ) -> Option<MinidumpMemory<'w>> {
+        // A leaf function of x86-64 may keep registers in the red zone (psABI 3.2.2), and its rows refer to them.
+        let from = start.context.get_stack_pointer().saturating_sub(RED_ZONE);
+        let skip = usize::try_from(from.saturating_sub(base)).ok()?;
+        let bytes = bytes.get(skip..)?;
+        walked.is_cut = bytes.len() > most;
+        let bytes = &bytes[..bytes.len().min(most)];
+        let base_address = base.checked_add(skip as u64)?;
+        let (size, endian) = (bytes.len() as u64, self.process.endian);
+        (size > 0).then_some(MinidumpMemory { desc: Default::default(), base_address, size, bytes, endian })
+    }
+
     /// Walks one part of a stack; returns the start of the next one, if there is one.
     fn part(&self, start: &Start, memory: Option<Range<'w>>, walked: &mut Walked) -> Option<Start> {
         let left = self.left.load(Ordering::Relaxed);
         let most = left.saturating_mul(MIN_FRAME).min(MAX_STACK);
-        // A leaf function of x86-64 may keep registers in the red zone (psABI 3.2.2), and its rows refer to them.
-        let from = start.context.get_stack_pointer().saturating_sub(RED_ZONE);
         walked.is_cut = false;
         let base = memory.map_or(0, |(base, _)| base);
-        let memory = memory.and_then(|(base, bytes)| {
-            let skip = usize::try_from(from.saturating_sub(base)).ok()?;
-            let bytes = bytes.get(skip..)?;
-            walked.is_cut = bytes.len() > most;
-            let bytes = &bytes[..bytes.len().min(most)];
-            let base_address = base.checked_add(skip as u64)?;
-            let size = bytes.len() as u64;
-            let endian = self.process.endian;
-            (size > 0).then_some(MinidumpMemory {
-                desc: Default::default(),
-                base_address,
-                size,
-                bytes,
-                endian,
-            })
-        });
+        let memory = memory.and_then(|memory| self.part_of(start, memory, most, walked));
         let info = SystemInfo {
             os: self.process.os,
             os_version: None,
@@ -245,6 +289,9 @@ impl<'w> Walker<'w> {
             stack: base..end,
             left: AtomicUsize::new(left.min(self.part)),
             next: Mutex::default(),
+            is_without_scan: AtomicBool::new(false),
+            is_outermost: AtomicBool::new(false),
+            missing: AtomicU64::new(0),
         };
         // `minidump-unwind` takes the address of the first frame as exact. This frame may be at a return address. The row of
         // the call before that address applies.
@@ -262,15 +309,39 @@ impl<'w> Walker<'w> {
             && let Some(last) = stack.frames.pop()
         {
             let (kind, trust) = (AddressKind::Return, trust_of(last.trust));
-            next = Some(Start { context: last.context, trust, kind, is_after_full: true });
+            next = Some(Start {
+                context: last.context,
+                trust,
+                kind,
+                is_interrupted: false,
+                is_after_full: true,
+            });
         }
         // One thread walks at a time, so a load and a store suffice. It is an atomic because `walk_stack` needs a provider that is `Sync`.
         self.left.store(left.saturating_sub(stack.frames.len()), Ordering::Relaxed);
+        if let Some(at) = self.first_exact(&stack.frames) {
+            // What lies behind this frame was found as if it had made a call.
+            let frame = stack.frames.drain(at..).next();
+            next = frame.map(|frame| Start {
+                trust: trust_of(frame.trust),
+                context: frame.context,
+                kind: AddressKind::Exact,
+                is_interrupted: false,
+                is_after_full: false,
+            });
+        }
+        let missing = provider.missing.load(Ordering::Relaxed);
+        if next.is_none() && missing != 0 && walked.missing.is_none() {
+            walked.missing = Some(missing);
+        }
         // A walk that ended far from the end of the memory that was read was not cut.
         let last = stack.frames.last().map_or(0, |frame| frame.context.get_stack_pointer());
         let is_near_end = end.saturating_sub(last) <= (end - base_of_walk) / 8;
-        walked.is_cut &= is_near_end;
+        walked.is_cut &= is_near_end && !provider.is_outermost.load(Ordering::Relaxed);
         walked.is_cut |= provider.left.load(Ordering::Relaxed) == 0;
+        // A function of the C library that the rows call a signal frame begins at the address to which a handler returns.
+        let interrupts = next.as_ref().is_some_and(|next| next.is_interrupted);
+        let signal = stack.frames.len().checked_sub(1).filter(|_| interrupts);
         for (index, frame) in stack.frames.iter().enumerate() {
             // `instruction` is already inside of the call. The engine finds call keys by the return address itself.
             let place = ReportedAddress::Memory(frame.resume_address);
@@ -278,16 +349,10 @@ impl<'w> Walker<'w> {
                 0 => (start.kind, start.trust),
                 _ => (AddressKind::Return, trust_of(frame.trust)),
             };
-            // A frame pointer may belong to an outer frame, since a leaf function need not set up its own. A return address that a scan
-            // finds may be left over from a call that has returned; then its function is no caller on this stack, and no function called it
-            // here.
-            let is_scanned = trust == Trust::Scan || walked.trust.last() == Some(&Trust::Scan);
-            if is_scanned || trust == Trust::FramePointer {
-                walked.gap(self.registers);
-            }
-            walked.push(StackFrame { place, kind }, trust);
-            walked.registers.extend(self.registers.then(|| registers::known(&frame.context)));
+            let kind = if signal == Some(index) { AddressKind::Exact } else { kind };
+            walked.push(StackFrame { place, kind }, trust, &frame.context);
         }
+        walked.signals.extend(signal.map(|_| walked.frames.len() - 1));
         next
     }
 
@@ -334,37 +399,6 @@ impl<'w> Walker<'w> {
     }
 }
 
-/// The ranges of modules, and the index of the first module that has too few.
-fn ranges(modules: &Modules) -> (MinidumpModuleList, Option<usize>) {
-    let (mut list, mut left, mut too_large) = (Vec::new(), MAX_MORE, None);
-    for (index, module) in modules.iter().enumerate() {
-        let Mapping::LoadAddress { address, size } = module.mapping else { continue };
-        let size = size.unwrap_or(0);
-        let range = |from: u64| {
-            let size = u32::try_from(size - from).unwrap_or(u32::MAX);
-            MinidumpModule::new(address.saturating_add(from), size, "")
-        };
-        list.push(range(0));
-        let mut end = MAX_RANGE;
-        while end < size && left > 0 {
-            list.push(range(end));
-            (end, left) = (end.saturating_add(MAX_RANGE), left - 1);
-        }
-        if end < size {
-            too_large = too_large.or(Some(index));
-        }
-    }
-    (MinidumpModuleList::from_modules(list), too_large)
-}
-
-/// The bits that addresses of a process on AArch64 have. A signed pointer has its pointer authentication code above them. Their number is
-/// a choice of the system, which reports do not have: these are the bits that `minidump-unwind` takes, from the modules' addresses.
-fn address_bits(list: &MinidumpModuleList) -> u64 {
-    let end = list.by_addr().next_back().map_or(0, |last| last.base_address().saturating_add(last.size()));
-    let most = end.max((1 << 47) - 1);
-    most.checked_next_power_of_two().map_or(u64::MAX, |bit| bit - 1)
-}
-
 /// Runs a future that is never pending.
 fn run(future: impl Future<Output = ()>) {
     let mut future = pin!(future);
@@ -383,6 +417,12 @@ struct Provider<'p, 'w> {
     left: AtomicUsize,
     /// The start of the next part.
     next: Mutex<Option<Start>>,
+    /// Rows lead from the frame to memory that is not code, so its caller is found by its frame pointer or not at all.
+    is_without_scan: AtomicBool,
+    /// Rows say that the frame has no caller.
+    is_outermost: AtomicBool,
+    /// The address of memory that rows needed and the report lacks, in the last frame; 0 if none was missing.
+    missing: AtomicU64,
 }
 
 impl Provider<'_, '_> {
@@ -424,7 +464,7 @@ impl SymbolProvider for Provider<'_, '_> {
     ) -> Result<(), FillSymbolError> {
         let address = frame.get_instruction();
         // An address without a function counts as no code, so that the scan of a cancelled walk accepts none.
-        if !(self.walker.is_wanted)() {
+        if !(self.walker.is_wanted)() || self.is_without_scan.load(Ordering::Relaxed) {
             return Ok(());
         }
         let scans = self.walker.scans.load(Ordering::Relaxed);
@@ -458,30 +498,49 @@ impl SymbolProvider for Provider<'_, '_> {
         if !self.goes_on() {
             return walker.set_ra(0);
         }
+        self.is_without_scan.store(false, Ordering::Relaxed);
+        self.missing.store(0, Ordering::Relaxed);
         let process = &self.walker.process;
         let Some(names) = names(process.cpu) else {
             self.walker.is_unread.store(true, Ordering::Relaxed);
             return None;
         };
         let at = walker.get_instruction();
+        // The next part begins at the trampoline.
+        let counter = registers::program_counter(process.cpu);
+        if walker
+            .get_callee_register(counter)
+            .is_some_and(|counter| self.walker.trampoline(counter).is_some())
+        {
+            return walker.set_ra(0);
+        }
         let (index, found) = self.program(at)?;
         let Some((program, bias)) = found else {
             lock(&self.walker.without_rows).insert(index);
             return None;
         };
-        let caller = program.leave(at.wrapping_sub(bias), &Frame { walker: &*walker, names, process })?;
+        let frame = Frame { walker: &*walker, names, process, missing: &self.missing };
+        let caller = program.leave(at.wrapping_sub(bias), &frame)?;
+        self.missing.store(0, Ordering::Relaxed);
         let Caller { cfa, return_address, registers, is_signal } = caller;
+        self.is_outermost.store(return_address.is_none(), Ordering::Relaxed);
         // `minidump-unwind` strips a return address too, but not one at which the next part begins. The address at which a signal
         // interrupted the code has no pointer authentication code.
         let bits = if is_signal { u64::MAX } else { self.walker.address_bits };
         let return_address = return_address.map(|address| address & bits);
         // A function does not return to memory that is not executable. A program's first function has rows like any other, but the word
-        // above it on the stack is no return address.
-        let return_address = return_address.filter(|address| (process.executable)(*address) != Some(false));
-        if let Some(address) = return_address.filter(|_| is_signal || !self.stack.contains(&cfa)) {
-            let kind = if is_signal { AddressKind::Exact } else { AddressKind::Return };
+        // above it on the stack is no return address. Rows may also be wrong; then the frame pointer may lead on.
+        if return_address.is_some_and(|address| (process.executable)(address) == Some(false)) {
+            self.is_without_scan.store(true, Ordering::Relaxed);
+            return None;
+        }
+        let owner = self.walker;
+        let is_exact = is_signal || owner.signals.is_injected(at, process, owner.symbolizer);
+        if let Some(address) = return_address.filter(|_| is_exact || !self.stack.contains(&cfa)) {
+            let kind = if is_exact { AddressKind::Exact } else { AddressKind::Return };
             let context = registers::of_caller(process.cpu, walker, &registers, cfa, address)?;
-            *lock(&self.next) = Some(Start { context, trust: Trust::Cfi, kind, is_after_full: false });
+            let (trust, is_interrupted) = (Trust::Cfi, is_signal);
+            *lock(&self.next) = Some(Start { context, trust, kind, is_interrupted, is_after_full: false });
             return walker.set_ra(0);
         }
         for (register, value) in registers {
@@ -512,6 +571,7 @@ struct Frame<'f, 'w> {
     walker: &'f (dyn FrameWalker + Send),
     names: &'static [&'static str],
     process: &'f Process<'w>,
+    missing: &'f AtomicU64,
 }
 
 impl ThreadState for Frame<'_, '_> {
@@ -521,22 +581,11 @@ impl ThreadState for Frame<'_, '_> {
 
     /// First the memory that the walk passes in; the registers that a signal saved may be elsewhere.
     fn memory(&self, address: u64) -> Option<u64> {
-        self.walker.get_register_at_address(address).or_else(|| self.process.word(address))
-    }
-}
-
-impl Process<'_> {
-    /// A word of the processor's size, anywhere in the process.
-    fn word(&self, address: u64) -> Option<u64> {
-        let (base, bytes) = (self.memory)(address)?;
-        let bytes = bytes.get(usize::try_from(address.checked_sub(base)?).ok()?..)?;
-        let is_big = matches!(self.endian, Endian::Big);
-        if matches!(self.cpu, Cpu::X86) {
-            let word = *bytes.first_chunk()?;
-            return Some(u64::from(if is_big { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) }));
+        let word = self.walker.get_register_at_address(address).or_else(|| self.process.word(address));
+        if word.is_none() {
+            self.missing.store(address, Ordering::Relaxed);
         }
-        let word = *bytes.first_chunk()?;
-        Some(if is_big { u64::from_be_bytes(word) } else { u64::from_le_bytes(word) })
+        word
     }
 }
 

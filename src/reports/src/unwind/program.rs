@@ -5,7 +5,7 @@ use std::path::Path;
 use foldsym_expr::cfi::{Cfa, Fde, FrameSection, Row, Rule};
 use foldsym_expr::{Buffers, Context, Entry, Evaluation, Settings, Want};
 use foldsym_symbolize::{BuildId, DebugId, ModuleId, open_regular};
-use object::{Object, ObjectSection, ObjectSegment, ReadCache};
+use object::{Object, ObjectSection, ObjectSegment, ReadCache, ReadRef};
 
 /// Larger sections are not read.
 const MAX_SECTION: u64 = 512 << 20;
@@ -43,24 +43,34 @@ pub(crate) struct Caller {
     pub(crate) is_signal: bool,
 }
 
+/// Whether a program has an identity.
+pub(super) fn is_of<'f>(file: &object::File<'f, impl ReadRef<'f>>, id: Option<&ModuleId>) -> bool {
+    let own = || file.build_id().ok().flatten().and_then(|id| BuildId::new(id).ok());
+    match id {
+        None => true,
+        Some(ModuleId::Build(id)) => own().as_ref() == Some(id),
+        Some(ModuleId::Debug(id)) => {
+            own().is_some_and(|own| DebugId::of_elf(&own, !file.is_little_endian()) == *id)
+        }
+        Some(_) => false,
+    }
+}
+
 impl Program {
     /// Opens a program of this identity. `None` if its identity differs, or it has no call frame information.
     pub(crate) fn open(path: &Path, id: Option<&ModuleId>) -> Option<Self> {
         // A program may have gigabytes of debug information. The cache reads only the parts that are used.
         let cache = ReadCache::new(open_regular(path).ok()?);
         let file = object::File::parse(&cache).ok()?;
-        let own = file.build_id().ok().flatten().and_then(|id| BuildId::new(id).ok());
-        let fits = match id {
-            None => true,
-            Some(ModuleId::Build(id)) => own.as_ref() == Some(id),
-            Some(ModuleId::Debug(id)) => {
-                own.is_some_and(|own| DebugId::of_elf(&own, !file.is_little_endian()) == *id)
-            }
-            Some(_) => false,
-        };
-        if !fits {
-            return None;
-        }
+        if is_of(&file, id) { Self::of(&file) } else { None }
+    }
+
+    /// The call frame information of an image that the report itself has.
+    pub(crate) fn of_image(bytes: &[u8]) -> Option<Self> {
+        Self::of(&object::File::parse(bytes).ok()?)
+    }
+
+    fn of<'f>(file: &object::File<'f, impl ReadRef<'f>>) -> Option<Self> {
         let section = file.section_by_name(".eh_frame").filter(|section| section.size() <= MAX_SECTION)?;
         let bytes = section.data().ok().filter(|bytes| !bytes.is_empty())?.to_vec();
         let first = file.segments().map(|segment| segment.address()).min()?;

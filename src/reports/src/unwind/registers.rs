@@ -50,7 +50,47 @@ pub(super) fn of_caller(
         .filter_map(|(register, value)| Some((*names.get(usize::try_from(*register).ok()?)?, *value)));
     // The last value counts, so a row's rule replaces the value that a call preserves.
     let values = forwarded.chain(named);
-    let ends = (stack_pointer, program_counter);
+    of_values(cpu, values, (stack_pointer, program_counter))
+}
+
+/// The registers of code that a signal interrupted.
+pub(super) fn of_signal(
+    cpu: Cpu,
+    registers: &[(u64, u64)],
+    stack_pointer: u64,
+    program_counter: u64,
+) -> Option<MinidumpContext> {
+    let names = names(cpu)?;
+    let values = registers
+        .iter()
+        .filter_map(|(register, value)| Some((*names.get(usize::try_from(*register).ok()?)?, Some(*value))));
+    of_values(cpu, values, (stack_pointer, program_counter))
+}
+
+/// DWARF's number of the stack pointer.
+pub(super) const fn stack_pointer(cpu: Cpu) -> u64 {
+    match cpu {
+        Cpu::X86_64 => 7,
+        Cpu::X86 => 4,
+        _ => 31,
+    }
+}
+
+/// The name of the program counter.
+pub(super) const fn program_counter(cpu: Cpu) -> &'static str {
+    match cpu {
+        Cpu::X86_64 => "rip",
+        Cpu::X86 => "eip",
+        _ => "pc",
+    }
+}
+
+/// Registers by name, and the stack pointer and program counter.
+fn of_values(
+    cpu: Cpu,
+    values: impl Iterator<Item = (&'static str, Option<u64>)>,
+    ends: (u64, u64),
+) -> Option<MinidumpContext> {
     match cpu {
         Cpu::X86_64 => context(CONTEXT_AMD64::default(), values, ends, MinidumpRawContext::Amd64),
         Cpu::X86 => context(CONTEXT_X86::default(), values, ends, MinidumpRawContext::X86),
@@ -60,7 +100,7 @@ pub(super) fn of_caller(
 }
 
 /// The registers whose values are known, as hexadecimal numbers.
-pub(super) fn known(context: &MinidumpContext) -> Vec<(&'static str, String)> {
+pub(crate) fn known(context: &MinidumpContext) -> Vec<(&'static str, String)> {
     let is_known = |name: &&&'static str| match &context.valid {
         MinidumpContextValidity::All => true,
         MinidumpContextValidity::Some(names) => names.contains(**name),

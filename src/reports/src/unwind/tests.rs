@@ -2,6 +2,10 @@
 
 use std::path::Path;
 
+use foldsym_symbolize::Modules;
+use minidump::Endian;
+use minidump::system_info::Os;
+
 use super::*;
 
 /// A failure to read a file is not remembered for the next report; that the file does not exist is.
@@ -67,6 +71,7 @@ fn warnings(cpu: Cpu, modules: &Modules, raw: minidump::MinidumpRawContext) -> V
         endian: Endian::Little,
         executable: &|_| None,
         memory: &|_| Some(memory),
+        above: &|_| None,
     };
     let walker = Walker::new(process, (&symbolizer, &programs), (&options, &|| true), 0);
     let _ = walker.walk(&MinidumpContext::from_raw(raw), Some(memory));
@@ -89,4 +94,56 @@ fn a_processor_without_rows_is_named() {
     let told = warnings(Cpu::Arm, &modules, minidump::MinidumpRawContext::Arm(registers));
     let says = "call frame information is not read for the processor arm, so callers of frames are guessed";
     assert_eq!(told, [says]);
+}
+
+/// The registers that the kernel saves for a signal, as each processor lays them out.
+#[test]
+fn a_signal_saves_all_registers() {
+    const SP: u64 = 0x8000;
+    let restored = |cpu, layout, words: &[(u64, u64)]| {
+        let width = if cpu == Cpu::X86 { 4 } else { 8 };
+        let mut memory = vec![0; 1024];
+        for (offset, value) in words {
+            memory[*offset as usize..][..width].copy_from_slice(&value.to_le_bytes()[..width]);
+        }
+        let range = |memory: &[u8]| -> Result<Vec<(&'static str, String)>, u64> {
+            let held = |_: u64| Some((SP, memory));
+            let process = Process {
+                modules: &Modules::new(Vec::new()),
+                os: Os::Linux,
+                cpu,
+                endian: Endian::Little,
+                executable: &|_| None,
+                memory: &held,
+                above: &|_| None,
+            };
+            signal::interrupted(layout, SP, &process).map(|context| registers::known(&context))
+        };
+        // Memory that ends early is an address, not a panic.
+        for end in 0..memory.len() {
+            let _ = range(&memory[..end]);
+        }
+        assert!(range(&memory[..4]).is_err());
+        range(&memory).unwrap()
+    };
+    let value = |registers: &[(&str, String)], name: &str| {
+        let text = &registers.iter().find(|(known, _)| *known == name).unwrap().1;
+        u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap()
+    };
+    // r8, rbp, rsp and rip of `struct ucontext`.
+    let amd64 = restored(Cpu::X86_64, signal::Layout::Amd64, &[(40, 8), (120, 6), (160, 7), (168, 16)]);
+    assert_eq!(["r8", "rbp", "rsp", "rip"].map(|name| value(&amd64, name)), [8, 6, 7, 16]);
+    // edi, esp, eax and eip of `struct sigcontext_32`; the word before is the number of the signal.
+    let words = [(4 + 16, 7), (4 + 28, 4), (4 + 44, 1), (4 + 56, 8)];
+    let x86 = restored(Cpu::X86, signal::Layout::X86, &words);
+    assert_eq!(["edi", "esp", "eax", "eip"].map(|name| value(&x86, name)), [7, 4, 1, 8]);
+    // The same behind a pointer to `struct ucontext_ia32`.
+    let words =
+        [(8, SP + 200), (200 + 20 + 16, 7), (200 + 20 + 28, 4), (200 + 20 + 44, 1), (200 + 20 + 56, 8)];
+    let info = restored(Cpu::X86, signal::Layout::X86Info, &words);
+    assert_eq!(x86, info);
+    // x0, x29, sp and pc.
+    let words = [(312, 1), (312 + 29 * 8, 29), (560, 31), (568, 32)];
+    let arm64 = restored(Cpu::Arm64, signal::Layout::Arm64, &words);
+    assert_eq!(["x0", "fp", "sp", "pc"].map(|name| value(&arm64, name)), [1, 29, 31, 32]);
 }

@@ -13,8 +13,12 @@ fn file(name: &str) -> PathBuf {
 }
 
 fn core() -> Vec<u8> {
+    core_of("crash-aarch64")
+}
+
+fn core_of(program: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let packed = std::fs::File::open(file("crash-aarch64.core.gz")).unwrap();
+    let packed = std::fs::File::open(file(&format!("{program}.core.gz"))).unwrap();
     flate2::read::GzDecoder::new(packed).read_to_end(&mut bytes).unwrap();
     bytes
 }
@@ -125,6 +129,22 @@ fn a_signed_return_address_leads_to_another_stack() {
         let found = functions(&report, &symbolizer);
         assert_eq!(found.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), CHAIN);
     }
+}
+
+/// QEMU's trampoline is in memory of no file, so its code is all that there is.
+#[test]
+fn a_walk_leaves_a_trampoline_that_is_in_no_module() {
+    let symbolizer = symbolizer(&file("signal-aarch64"));
+    let report = read(&core_of("signal-aarch64"), &symbolizer).unwrap();
+    let thread = &report.threads[0];
+    assert_eq!(thread.trust, [&[Trust::Context][..], &[Trust::Cfi; 5]].concat(), "{:?}", report.warnings);
+    let found = functions(&report, &symbolizer);
+    let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["handler", "inner", "middle", "run", "_start"]);
+    assert_eq!(thread.signals, [1]);
+    let kinds: Vec<AddressKind> = thread.frames.iter().map(|frame| frame.kind).collect();
+    let (exact, returned) = (AddressKind::Exact, AddressKind::Return);
+    assert_eq!(kinds, [exact, exact, exact, returned, returned, returned]);
 }
 
 #[test]

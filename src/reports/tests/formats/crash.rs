@@ -260,6 +260,27 @@ fn nothing_returns_to_memory_that_is_not_run() {
     assert_eq!(walk(0x7000_0000)[..2], [memory(START), memory(0x7000_0000)]);
 }
 
+/// A walk that needs memory which the report lacks says so: at its start, and at a frame whose return address is missing.
+#[test]
+fn missing_memory_is_told_with_its_thread() {
+    let none = symbolizer(&[]);
+    let report = read(&common::dump_of_threads(1, &[], "crash", 0x10000), &none).unwrap();
+    let says = |report: &Report, start: &str| {
+        assert!(report.warnings.iter().any(|warning| warning.starts_with(start)), "{:?}", report.warnings);
+    };
+    says(&report, "thread 0: no memory of its stack at 0x7ffd00001000, so its callers");
+    // The core ends with the memory of the stack.
+    let stack = [0, 0x40_1a38, 0, 0x40_1a92, 0, 0, 0, 0];
+    let core = core_with_stack(0x40_1a28, &stack, (0x40_0000, 0x40_3000), "/nowhere/crash");
+    let symbolizer = symbolizer(&[file("crash")]);
+    let whole = read(&core, &symbolizer).unwrap();
+    assert_eq!(whole.threads[0].trust[..2], [Trust::Context, Trust::Cfi]);
+    assert!(!whole.warnings.iter().any(|warning| warning.contains("no memory")), "{:?}", whole.warnings);
+    let cut = read(&core[..core.len() - 64 - 8 * 7], &symbolizer).unwrap();
+    assert_eq!(cut.threads[0].trust, [Trust::Context]);
+    says(&cut, "thread 7: no memory of its stack at 0x7ffd00001008, so its callers");
+}
+
 #[test]
 fn cut_and_changed_minidumps_are_errors_or_less() {
     let (whole, none) = (dump(), symbolizer(&[]));
@@ -296,7 +317,10 @@ fn a_core_is_walked_as_gdb_walks_it() {
     let symbolizer = symbolizer(std::slice::from_ref(&program));
     let bytes = std::fs::read(&core).unwrap();
     let report = read(&bytes, &symbolizer).unwrap();
-    assert_eq!((report.format, report.reason.as_str()), (Format::ElfCore, "SIGSEGV"));
+    assert_eq!((report.format, report.reason.as_str()), (Format::ElfCore, "SIGSEGV / SEGV_MAPERR"));
+    let signal = report.about.signal.as_ref().unwrap();
+    assert_eq!((signal.number, signal.code, signal.address), (11, Some(1), Some(0)));
+    assert_eq!(report.about.process, report.threads[0].id);
     let (names, frames) = chain(&report, &symbolizer);
     assert_eq!(names, CHAIN);
     assert_eq!(frames[1].certainty, Some(Certainty::Exact));

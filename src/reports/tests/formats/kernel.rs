@@ -1,4 +1,4 @@
-//! Cores that the kernel writes at test time, of a program that dies in a signal handler.
+//! Cores that the kernel writes at test time, of programs that die in a signal handler or by an overflow of the stack.
 #![cfg(all(feature = "unwind", target_os = "linux", target_arch = "x86_64"))]
 
 use std::path::{Path, PathBuf};
@@ -15,15 +15,15 @@ fn core_in(folder: &Path) -> Option<PathBuf> {
     cores.next()
 }
 
-/// Compiles the program. `None` if that or making a core is impossible; prints the reason.
-fn program(folder: &Path) -> Option<PathBuf> {
+/// Compiles a program. `None` if that or making a core is impossible; prints the reason.
+fn program(folder: &Path, name: &str) -> Option<PathBuf> {
     let pattern = std::fs::read_to_string("/proc/sys/kernel/core_pattern").unwrap_or_default();
     if pattern.trim().is_empty() || pattern.contains(['/', '|']) {
         println!("skipped: needs a core_pattern that is a file name");
         return None;
     }
-    let program = folder.join("signal");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reports/signal.c");
+    let program = folder.join(name);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reports").join(format!("{name}.c"));
     let options = ["-g", "-O1", "-fomit-frame-pointer", "-pthread", "-o"];
     let made = Command::new("gcc").args(options).arg(&program).arg(source).status();
     match made {
@@ -39,39 +39,60 @@ fn program(folder: &Path) -> Option<PathBuf> {
     }
 }
 
+/// Runs a program with an argument until it dies. `None` if the kernel writes no core.
+fn core_of(program: &Path, argument: &str) -> Option<Vec<u8>> {
+    let place = program.with_extension(argument);
+    std::fs::create_dir(&place).unwrap();
+    // A small stack, so that one which overflows makes a small core.
+    let run = "ulimit -c unlimited && ulimit -s 512 && exec \"$@\"";
+    let ran =
+        Command::new("sh").args(["-c", run, "sh"]).arg(program).arg(argument).current_dir(&place).status();
+    assert!(!ran.unwrap().success());
+    let core = core_in(&place);
+    if core.is_none() {
+        println!("skipped: needs a kernel that writes cores");
+    }
+    Some(std::fs::read(core?).unwrap())
+}
+
 /// The crashed thread's functions in the program, innermost first, each with its kind and how it was found.
 fn functions(report: &Report, symbolizer: &Symbolizer) -> Vec<(String, AddressKind, Trust)> {
     let thread = report.threads.iter().find(|thread| thread.crashed).unwrap();
     let frames = symbolizer.symbolize(&Stack::new(report.modules_of(thread), thread.frames.clone()));
     let mut found = Vec::new();
     for ((frame, given), trust) in frames.iter().zip(&thread.frames).zip(&thread.trust) {
-        for function in frame.functions.iter().filter(|function| function.file.ends_with("signal.c")) {
+        for function in frame
+            .functions
+            .iter()
+            .filter(|function| function.file.ends_with(".c") && !function.file.starts_with("./"))
+        {
             found.push((function.function.to_string(), given.kind, *trust));
         }
     }
     found
 }
 
+/// The C library is needed too: it has frames between those of a program.
+fn with_libraries() -> Options {
+    let mut options = Options::default();
+    options.open_paths = true;
+    options
+}
+
+/// Names, kinds and methods of the frames of a walk by call frame information.
+fn by_rows(names: &[(&str, AddressKind)]) -> Vec<(String, AddressKind, Trust)> {
+    names.iter().map(|(name, kind)| ((*name).to_owned(), *kind, Trust::Cfi)).collect()
+}
+
 /// The frame that the signal interrupted has the interrupted address, on whichever stack it is.
 #[test]
 fn a_walk_leaves_the_handler_for_the_stack_of_the_interrupted_frame() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(program) = program(folder.path()) else { return };
+    let Some(program) = program(folder.path(), "signal") else { return };
     let symbolizer = Symbolizer::builder().search([&program]).build().unwrap();
-    // The C library is needed too: it has the frame that the handler returns to.
-    let mut options = Options::default();
-    options.open_paths = true;
     for stack in ["0", "1", "2"] {
-        let place = folder.path().join(stack);
-        std::fs::create_dir(&place).unwrap();
-        let run = "ulimit -c unlimited && exec \"$@\"";
-        let ran =
-            Command::new("sh").args(["-c", run, "sh"]).arg(&program).arg(stack).current_dir(&place).status();
-        assert!(!ran.unwrap().success());
-        let Some(core) = core_in(&place) else {
-            return println!("skipped: needs a kernel that writes cores");
-        };
-        let report = read_with(&std::fs::read(&core).unwrap(), &symbolizer, &options).unwrap();
+        let Some(core) = core_of(&program, stack) else { return };
+        let report = read_with(&core, &symbolizer, &with_libraries()).unwrap();
         assert_eq!((report.format, report.reason.as_str()), (Format::ElfCore, "SIGABRT"));
         let found = functions(&report, &symbolizer);
         let expected = [
@@ -81,12 +102,118 @@ fn a_walk_leaves_the_handler_for_the_stack_of_the_interrupted_frame() {
             ("outer", AddressKind::Return),
             ("run", AddressKind::Return),
         ];
-        let expected = expected.map(|(name, kind)| (name.to_owned(), kind, Trust::Cfi));
-        assert_eq!(found[..5], expected, "{stack}: {:?}", report.warnings);
+        assert_eq!(found[..5], by_rows(&expected), "{stack}: {:?}", report.warnings);
         assert!(
             !report.warnings.iter().any(|warning| warning.contains("to its end")),
             "{:?}",
             report.warnings
         );
     }
+}
+
+/// After an overflow the stack pointer is below the memory of the stack: of the first thread, of another one, and where a handler runs on an
+/// alternate stack.
+#[test]
+fn an_overflow_of_the_stack_is_walked_to_its_first_function() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = program(folder.path(), "stacks") else { return };
+    let symbolizer = Symbolizer::builder().search([&program]).build().unwrap();
+    for (argument, last, least) in [("o", "main", 1500), ("t", "thread", 200), ("a", "main", 1500)] {
+        let Some(core) = core_of(&program, argument) else { return };
+        let report = read_with(&core, &symbolizer, &with_libraries()).unwrap();
+        let found = functions(&report, &symbolizer);
+        assert!(found.len() > least, "{argument}: {} {:?}", found.len(), report.warnings);
+        assert_eq!(found.last().unwrap().0, last, "{argument}");
+        assert_eq!(found[found.len() - 2].0, "deep", "{argument}");
+        let crashed = report.threads.iter().find(|thread| thread.crashed).unwrap().id.unwrap();
+        let [warning] = &report.warnings[..] else { panic!("{argument}: {:?}", report.warnings) };
+        assert!(warning.starts_with(&format!("thread {crashed}: its stack pointer 0x")), "{warning}");
+        assert!(warning.contains("outside of the memory of its stack"), "{warning}");
+    }
+}
+
+/// A trampoline without call frame information is found by its code, by its name, and by the rows of the function before it nowhere. It has the
+/// address to which the handler returns, which is that of its first byte.
+#[test]
+fn a_walk_leaves_a_trampoline_without_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = program(folder.path(), "stacks") else { return };
+    let Some(core) = core_of(&program, "h") else { return };
+    let rows = folder.path().join("stacks.fsym");
+    let mut options = foldsym_convert::Options::default();
+    (options.threads, options.unwind) = (1, true);
+    foldsym_convert::convert(&program, &rows, &options, &foldsym_convert::NoProgress).unwrap();
+    // The last one has no code: the symbol's name is enough.
+    for (source, options) in
+        [(&program, Options::default()), (&rows, with_libraries()), (&rows, Options::default())]
+    {
+        let symbolizer = Symbolizer::builder().search([source]).build().unwrap();
+        let report = read_with(&core, &symbolizer, &options).unwrap();
+        let thread = &report.threads[0];
+        assert_eq!(thread.signals, [1], "{:?}", report.warnings);
+        let frames = symbolizer.symbolize(&Stack::new(report.modules_of(thread), thread.frames.clone()));
+        let found = frames.iter().zip(&thread.frames).zip(&thread.trust).map(|((frame, given), trust)| {
+            let name = frame.functions.last().map_or("", |one| &*one.function);
+            (name, given.kind, *trust)
+        });
+        let found: Vec<_> = found.take(6).collect();
+        let expected = [
+            ("handler", AddressKind::Exact, Trust::Context),
+            ("__restore_rt", AddressKind::Exact, Trust::Cfi),
+            ("faults", AddressKind::Exact, Trust::Cfi),
+            ("outer", AddressKind::Return, Trust::Cfi),
+            ("on_fault", AddressKind::Return, Trust::Cfi),
+            ("main", AddressKind::Return, Trust::Cfi),
+        ];
+        assert_eq!(found, expected);
+    }
+}
+
+/// Go's runtime has a signal handler make the interrupted code appear to call `runtime.sigpanic`. Here the instruction is the first of its
+/// function.
+#[test]
+fn the_caller_of_an_injected_function_has_an_exact_address() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = program(folder.path(), "stacks") else { return };
+    let Some(core) = core_of(&program, "i") else { return };
+    let symbolizer = Symbolizer::builder().search([&program]).build().unwrap();
+    let report = read_with(&core, &symbolizer, &with_libraries()).unwrap();
+    let thread = &report.threads[0];
+    let frames = symbolizer.symbolize(&Stack::new(report.modules_of(thread), thread.frames.clone()));
+    let names: Vec<&str> =
+        frames.iter().map(|frame| frame.functions.last().map_or("", |one| &*one.linkage_name)).collect();
+    let at = names.iter().position(|name| *name == "runtime.sigpanic").unwrap();
+    assert_eq!(names[at + 1..at + 4], ["faults", "outer", "on_fault"]);
+    assert_eq!(
+        (thread.frames[at + 1].kind, thread.frames[at + 2].kind),
+        (AddressKind::Exact, AddressKind::Return)
+    );
+    assert!(thread.signals.is_empty());
+}
+
+/// The vDSO is in no file.
+#[test]
+fn the_vdso_is_unwound_by_its_image_in_the_core() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = program(folder.path(), "stacks") else { return };
+    let Some(core) = core_of(&program, "v") else { return };
+    let symbolizer = Symbolizer::builder().search([&program]).build().unwrap();
+    let report = read_with(&core, &symbolizer, &with_libraries()).unwrap();
+    let thread = &report.threads[0];
+    let vdso = report.modules.iter().position(|module| &*module.name == "[vdso]").unwrap();
+    assert!(report.modules[vdso].id.is_some());
+    let first = thread.frames[0].place.given().unwrap();
+    if report.modules.find(first) != Some(vdso) {
+        // Without a clock in memory the vDSO makes the system call, which refuses the address.
+        return println!("skipped: the vDSO did not crash");
+    }
+    let frames = symbolizer.symbolize(&Stack::new(report.modules_of(thread), thread.frames.clone()));
+    // Without the converter its symbols are not read.
+    if cfg!(feature = "convert") {
+        let name = frames[0].functions.last().map_or("", |one| &*one.function);
+        assert!(name.ends_with("clock_gettime"), "{:?}", frames[0]);
+    }
+    let found = functions(&report, &symbolizer);
+    assert_eq!(found, by_rows(&[("main", AddressKind::Return)]), "{:?}", thread.trust);
+    assert!(!thread.trust.contains(&Trust::Gap), "{:?}", thread.trust);
 }

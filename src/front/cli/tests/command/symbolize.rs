@@ -173,6 +173,30 @@ fn gdb_s_style_is_what_gdb_prints() {
     assert_eq!(ours[..theirs.len()], theirs);
 }
 
+/// What a report says about the process, its system and its modules.
+#[test]
+fn json_has_what_a_dump_says_about_its_process() {
+    let report = foldsym(&["symbolize", "--json", &report("crash.dmp")]).json()[0].clone();
+    let expected =
+        json!({"Number": 11, "Name": "SIGSEGV", "Code": 1, "CodeName": "SEGV_MAPERR", "Address": "0x0"});
+    assert_eq!(report["Signal"], expected);
+    assert_eq!((&report["Os"], &report["Cpu"]), (&"linux".into(), &"amd64".into()));
+    assert_eq!(report["OsVersion"], "6.18.44-fc-v669 #1 SMP PREEMPT_DYNAMIC @0");
+    assert_eq!(report["Time"], 1_795_485_272);
+    let module = &report["Modules"][0];
+    assert_eq!((&module["Base"], &module["Size"]), (&"0x55cd63170000".into(), &"0x4000".into()));
+    assert_eq!(module["Version"], Value::Null);
+    assert_eq!(report["Modules"][2]["Version"], "6.0.30.0");
+    let registers = &report["Threads"][0]["Registers"];
+    assert_eq!((&registers["rip"], registers.as_object().unwrap().len()), (&"0x000055cd63171a09".into(), 17));
+    assert_eq!(report["Threads"][1]["Registers"], Value::Null);
+    // Reports of other formats do not say these.
+    let text = foldsym(&["symbolize", "--json", &self::report("asan.txt")]).json()[0].clone();
+    for key in ["Os", "OsVersion", "Cpu", "ProcessId", "Time", "Signal"] {
+        assert!(text.get(key).is_none(), "{key}");
+    }
+}
+
 #[test]
 fn a_profile_is_collapsed_and_written_anew() {
     let (program, profile) = (report("mail"), report("mail.pb.gz"));

@@ -86,11 +86,9 @@ pub(super) fn line_offset(symbolizer: &Symbolizer, modules: &Modules, answer: &A
     found.offset.checked_sub(row.offset)
 }
 
-/// Whether a signal made a frame of a stack that was walked: then the next frame out was interrupted at its address.
+/// Whether a frame returns from a signal handler.
 pub(super) fn is_signal(thread: &Thread, index: usize) -> bool {
-    // Beyond the innermost frame, only an interrupted one has an exact address. A stack without trust was not walked here.
-    let outside = thread.frames.get(index + 1).filter(|_| !thread.trust.is_empty());
-    outside.is_some_and(|frame| frame.kind == AddressKind::Exact && frame.place != ReportedAddress::Unknown)
+    thread.signals.binary_search(&index).is_ok()
 }
 
 /// Puts the lines of one frame, inlined functions first, each with a number.
