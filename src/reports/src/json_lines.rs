@@ -2,11 +2,28 @@
 
 use foldsym_symbolize::{GivenStack, Modules, Request, Requests};
 
-use crate::opened::ThreadSource;
+use crate::opened::{FormatReader, ReadWith, ThreadSource};
 use crate::{Format, Opened, Report, ReportError, Thread};
 
 /// Most warnings about lines that are not stacks.
 const MAX_WARNINGS: usize = 100;
+
+/// Reads our own JSON.
+pub(crate) struct JsonLinesReader;
+
+impl FormatReader for JsonLinesReader {
+    fn format(&self) -> Format {
+        Format::JsonLines
+    }
+
+    fn is_one(&self, bytes: &[u8]) -> bool {
+        is_one(bytes)
+    }
+
+    fn open<'b>(&self, bytes: &'b [u8], _: &ReadWith<'_>) -> Result<Opened<'b>, ReportError> {
+        open(bytes)
+    }
+}
 
 /// Whether the first line, or the whole text, is an object with `frames`.
 pub(crate) fn is_one(bytes: &[u8]) -> bool {

@@ -31,17 +31,20 @@ mod json_lines;
 #[cfg(feature = "unwind")]
 mod minidump;
 mod names;
+pub mod numbered;
 mod opened;
 mod perf_script;
 #[cfg(feature = "pprof")]
 pub mod pprof;
-pub mod sanitizer;
 #[cfg(feature = "unwind")]
 mod unwind;
 
 pub use about::{About, Signal};
 pub use names::ReportedName;
 pub use opened::Opened;
+#[cfg(not(all(feature = "unwind", feature = "pprof")))]
+use opened::Unread;
+use opened::{FormatReader, ReadWith};
 
 /// Most frames of one stack; further ones are left out.
 pub(crate) const MAX_FRAMES: usize = foldsym_symbolize::MAX_FRAMES;
@@ -57,8 +60,24 @@ pub enum Format {
     /// | first of a stack | exact, unless `kind` says otherwise |
     /// | others | return address, unless `kind` says otherwise |
     JsonLines,
-    /// The text of AddressSanitizer, UndefinedBehaviorSanitizer, ThreadSanitizer, MemorySanitizer and LeakSanitizer: see [`sanitizer`].
+    /// The text of AddressSanitizer, UndefinedBehaviorSanitizer, ThreadSanitizer, MemorySanitizer and LeakSanitizer: see [`numbered`].
     Sanitizer,
+    /// The stack dumps of LLVM's tools, and of programs that print stacks by LLVM's library. All addresses are return addresses.
+    Llvm,
+    /// Tombstones of Android, and their copies in the log.
+    ///
+    /// | frame | address |
+    /// |---|---|
+    /// | first of a stack | exact |
+    /// | others | adjusted |
+    Android,
+    /// What systemd-coredump writes into the journal (`coredumpctl info`).
+    ///
+    /// | frame | address |
+    /// |---|---|
+    /// | first of a stack | exact |
+    /// | others | return address |
+    Systemd,
     /// Minidumps, as Crashpad, Breakpad and Windows write them. This crate walks the stacks.
     ///
     /// | frame | address |
@@ -95,6 +114,9 @@ impl Format {
     pub const ALL: &[Self] = &[
         Self::JsonLines,
         Self::Sanitizer,
+        Self::Llvm,
+        Self::Android,
+        Self::Systemd,
         Self::Minidump,
         Self::ElfCore,
         Self::Symbolicate,
@@ -107,6 +129,9 @@ impl Format {
         match self {
             Self::JsonLines => "json",
             Self::Sanitizer => "sanitizer",
+            Self::Llvm => "llvm",
+            Self::Android => "android",
+            Self::Systemd => "systemd",
             Self::Minidump => "minidump",
             Self::ElfCore => "core",
             Self::Symbolicate => "symbolicate",
@@ -122,38 +147,33 @@ impl Format {
 
     /// The format of bytes, recognised by their content.
     pub fn of(bytes: &[u8]) -> Option<Self> {
-        // Formats with a magic number come first. A profile that is not compressed has none, so it is tried last. In ELF, bytes 16 and 17
-        // are `e_type`; 4 is `ET_CORE` (ELF gABI), in either byte order.
-        if bytes.starts_with(b"MDMP") || bytes.starts_with(b"PMDM") {
-            Some(Self::Minidump)
-        } else if bytes.starts_with(b"\x7fELF") && matches!(bytes.get(16..18), Some([4, 0] | [0, 4])) {
-            Some(Self::ElfCore)
-        } else if json_lines::is_one(bytes) {
-            Some(Self::JsonLines)
-        } else if symbolicate::is_one(bytes) {
-            Some(Self::Symbolicate)
-        } else if sanitizer::is_one(bytes) {
-            Some(Self::Sanitizer)
-        } else if perf_script::is_one(bytes) {
-            Some(Self::PerfScript)
-        } else if is_profile(bytes) {
-            Some(Self::Pprof)
-        } else {
-            None
-        }
+        READERS.iter().find(|reader| reader.is_one(bytes)).map(|reader| reader.format())
     }
 }
 
-/// Whether bytes are a profile; without the feature `pprof` never.
-fn is_profile(bytes: &[u8]) -> bool {
+/// The readers, in the order in which bytes are tried: formats with a magic number come first. A profile that is not compressed has none, so
+/// it is tried last.
+const READERS: &[&dyn FormatReader] = &[
+    #[cfg(feature = "unwind")]
+    &minidump::MinidumpReader,
+    #[cfg(feature = "unwind")]
+    &elf_core::CoreReader,
+    #[cfg(not(feature = "unwind"))]
+    &Unread(Format::Minidump, |bytes| bytes.starts_with(b"MDMP") || bytes.starts_with(b"PMDM")),
+    #[cfg(not(feature = "unwind"))]
+    &Unread(Format::ElfCore, |bytes| bytes.starts_with(b"\x7fELF")),
+    &json_lines::JsonLinesReader,
+    &symbolicate::SymbolicateReader,
+    &numbered::SANITIZER,
+    &numbered::LLVM,
+    &numbered::ANDROID,
+    &numbered::SYSTEMD,
+    &perf_script::PerfScriptReader,
     #[cfg(feature = "pprof")]
-    return pprof::is_one(bytes);
+    &pprof::ProfileReader,
     #[cfg(not(feature = "pprof"))]
-    {
-        let _ = bytes;
-        false
-    }
-}
+    &Unread(Format::Pprof, |_| false),
+];
 
 /// A crash report.
 #[derive(Clone, Debug)]
@@ -293,7 +313,7 @@ impl Trust {
 #[non_exhaustive]
 pub enum ReportError {
     /// The bytes begin as no known format.
-    #[error("not a known crash report: begins with \"{}\", expected a minidump, an ELF core, a sanitizer's report, JSON, a pprof profile or the text of perf script", .0.escape_ascii())]
+    #[error("not a known crash report: begins with \"{}\", expected a minidump, an ELF core, JSON, a profile, or the text of a sanitizer, LLVM, Android, systemd-coredump or perf script", .0.escape_ascii())]
     UnknownFormat(Vec<u8>),
     /// The report is damaged, or of an unknown version.
     #[error("{}: {problem}", .format.text())]
@@ -410,31 +430,13 @@ impl<'s> Reader<'s> {
         if !is_wanted() {
             return Err(ReportError::Stopped);
         }
-        let format = options.format.or_else(|| Format::of(bytes));
-        // Without the feature `unwind` no format uses these.
-        let _ = (self.symbolizer, &self.kept);
-        match format {
-            Some(Format::JsonLines) => json_lines::open(bytes),
-            Some(Format::Sanitizer) => sanitizer::open(bytes, options),
-            Some(Format::Symbolicate) => symbolicate::open(bytes),
-            Some(Format::PerfScript) => perf_script::open(bytes, options),
-            #[cfg(feature = "pprof")]
-            Some(Format::Pprof) => Ok(pprof::Profile::parse(bytes, options)?.open()),
-            #[cfg(feature = "unwind")]
-            Some(Format::Minidump) => {
-                minidump::read(bytes, self.symbolizer, &self.kept.programs, options, is_wanted)
-                    .map(Opened::whole)
-            }
-            #[cfg(feature = "unwind")]
-            Some(Format::ElfCore) => {
-                elf_core::read(bytes, self.symbolizer, &self.kept.programs, options, is_wanted)
-                    .map(Opened::whole)
-            }
-            #[cfg(not(all(feature = "unwind", feature = "pprof")))]
-            Some(format) => {
-                let problem = "built without the feature that reads it".to_owned();
-                Err(ReportError::Damaged { format, problem })
-            }
+        let with = ReadWith { symbolizer: self.symbolizer, kept: &self.kept, options, is_wanted };
+        let is_it = |reader: &&&dyn FormatReader| match options.format {
+            Some(format) => reader.format() == format,
+            None => reader.is_one(bytes),
+        };
+        match READERS.iter().find(is_it) {
+            Some(reader) => reader.open(bytes, &with),
             None => Err(ReportError::UnknownFormat(bytes[..bytes.len().min(16)].to_vec())),
         }
     }

@@ -1,6 +1,6 @@
 //! Reads minidumps: modules, registers and stack memory. The stacks are walked here.
 
-use foldsym_symbolize::{BuildId, Mapping, Module, ModuleId, Modules, Symbolizer};
+use foldsym_symbolize::{BuildId, Mapping, Module, ModuleId, Modules};
 use minidump::system_info::Os;
 use minidump::{
     CodeView, Endian, Error, Minidump, MinidumpException, MinidumpMiscInfo, MinidumpModule,
@@ -8,8 +8,9 @@ use minidump::{
     UnifiedMemory, UnifiedMemoryInfoList,
 };
 
-use crate::unwind::{Process, Programs, Range, Walker};
-use crate::{About, Format, MAX_NAME, Options, Report, ReportError, Signal, Thread, cut};
+use crate::opened::{FormatReader, ReadWith};
+use crate::unwind::{Process, Range, Walker};
+use crate::{About, Format, MAX_NAME, Opened, Options, Report, ReportError, Signal, Thread, cut};
 
 /// Bytes of names and debug records that a small minidump may have.
 const MIN_TEXT: usize = 1 << 20;
@@ -28,13 +29,26 @@ fn damaged(what: &str, error: &Error) -> ReportError {
     ReportError::Damaged { format: Format::Minidump, problem: format!("{what}: {error}") }
 }
 
-pub(crate) fn read(
-    bytes: &[u8],
-    symbolizer: &Symbolizer,
-    programs: &Programs,
-    options: &Options,
-    is_wanted: &(dyn Fn() -> bool + Sync),
-) -> Result<Report, ReportError> {
+/// Reads minidumps.
+pub(crate) struct MinidumpReader;
+
+impl FormatReader for MinidumpReader {
+    fn format(&self) -> Format {
+        Format::Minidump
+    }
+
+    fn is_one(&self, bytes: &[u8]) -> bool {
+        bytes.starts_with(b"MDMP") || bytes.starts_with(b"PMDM")
+    }
+
+    fn open<'b>(&self, bytes: &'b [u8], with: &ReadWith<'_>) -> Result<Opened<'b>, ReportError> {
+        read(bytes, with).map(Opened::whole)
+    }
+}
+
+fn read(bytes: &[u8], with: &ReadWith<'_>) -> Result<Report, ReportError> {
+    let ReadWith { symbolizer, kept, options, is_wanted } = *with;
+    let programs = &kept.programs;
     let dump = Minidump::read(bytes).map_err(|error| damaged("header", &error))?;
     let system: MinidumpSystemInfo = dump.get_stream().map_err(|error| damaged("system info", &error))?;
     let threads: MinidumpThreadList<'_> =

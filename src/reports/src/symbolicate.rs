@@ -23,7 +23,7 @@ use foldsym_symbolize::{
 use serde::Deserialize;
 use serde::de::{Error as _, SeqAccess, Visitor};
 
-use crate::opened::ThreadSource;
+use crate::opened::{FormatReader, ReadWith, ThreadSource};
 use crate::{Format, Opened, Report, ReportError, Thread};
 
 /// The version of the interface that a request may name.
@@ -38,6 +38,23 @@ const MAX_MODULES: usize = 1 << 17;
 const MAX_FRAMES: usize = 1 << 20;
 /// Most candidates of a frame that an answer lists.
 const MAX_CANDIDATES: usize = 16;
+
+/// Reads requests of `/symbolicate/v5`.
+pub(crate) struct SymbolicateReader;
+
+impl FormatReader for SymbolicateReader {
+    fn format(&self) -> Format {
+        Format::Symbolicate
+    }
+
+    fn is_one(&self, bytes: &[u8]) -> bool {
+        is_one(bytes)
+    }
+
+    fn open<'b>(&self, bytes: &'b [u8], _: &ReadWith<'_>) -> Result<Opened<'b>, ReportError> {
+        open(bytes)
+    }
+}
 
 /// Whether the first JSON value of a text is a request.
 pub(crate) fn is_one(bytes: &[u8]) -> bool {

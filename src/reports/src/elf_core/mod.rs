@@ -8,15 +8,16 @@
 
 use std::collections::HashMap;
 
-use foldsym_symbolize::{BuildId, Mapping, Module, Modules, Symbolizer};
+use foldsym_symbolize::{BuildId, Mapping, Module, Modules};
 use minidump::Endian;
 use minidump::system_info::{Cpu, Os};
 use object::elf::{self, FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endian as _, Endianness};
 
-use crate::unwind::{Process, Programs, Walker};
-use crate::{Format, Options, Report, ReportError, Signal, Thread};
+use crate::opened::{FormatReader, ReadWith};
+use crate::unwind::{Process, Walker};
+use crate::{Format, Opened, Options, Report, ReportError, Signal, Thread};
 
 mod registers;
 
@@ -78,13 +79,27 @@ struct Core<'c> {
     warnings: Vec<String>,
 }
 
-pub(crate) fn read(
-    bytes: &[u8],
-    symbolizer: &Symbolizer,
-    programs: &Programs,
-    options: &Options,
-    is_wanted: &(dyn Fn() -> bool + Sync),
-) -> Result<Report, ReportError> {
+/// Reads ELF cores.
+pub(crate) struct CoreReader;
+
+impl FormatReader for CoreReader {
+    fn format(&self) -> Format {
+        Format::ElfCore
+    }
+
+    fn is_one(&self, bytes: &[u8]) -> bool {
+        // Bytes 16 and 17 are `e_type`; 4 is `ET_CORE` (ELF gABI), in either byte order.
+        bytes.starts_with(b"\x7fELF") && matches!(bytes.get(16..18), Some([4, 0] | [0, 4]))
+    }
+
+    fn open<'b>(&self, bytes: &'b [u8], with: &ReadWith<'_>) -> Result<Opened<'b>, ReportError> {
+        read(bytes, with).map(Opened::whole)
+    }
+}
+
+fn read(bytes: &[u8], with: &ReadWith<'_>) -> Result<Report, ReportError> {
+    let ReadWith { symbolizer, kept, options, is_wanted } = *with;
+    let programs = &kept.programs;
     let core = match bytes.get(4) {
         Some(1) => parse::<FileHeader32<Endianness>>(bytes)?,
         Some(2) => parse::<FileHeader64<Endianness>>(bytes)?,

@@ -3,8 +3,9 @@
 use super::*;
 
 fn read_bytes(bytes: &[u8]) -> Result<Report, ReportError> {
-    let symbolizer = Symbolizer::builder().build().unwrap();
-    read(bytes, &symbolizer, &Programs::default(), &Options::default(), &|| true)
+    let symbolizer = foldsym_symbolize::Symbolizer::builder().build().unwrap();
+    crate::Reader::new(&symbolizer)
+        .read(bytes, &Options { format: Some(Format::ElfCore), ..Options::default() })
 }
 
 /// A header with one program header, of notes.

@@ -31,7 +31,7 @@ use foldsym_symbolize::{AddressKind, Mapping, Module, ModuleId, Modules, Reporte
 use lines::{FrameLine, Heading, Mapped, function, hexadecimal, is_walked_by_perf};
 
 use crate::names::{Texts, file_and_line};
-use crate::opened::ThreadSource;
+use crate::opened::{FormatReader, ReadWith, ThreadSource};
 use crate::{Format, MAX_FRAMES, MAX_NAME, Opened, Options, Report, ReportError, Thread, Trust, cut};
 
 /// Samples of a report.
@@ -48,6 +48,23 @@ const MAX_LINES: usize = 100_000;
 const LOWEST: u64 = 1 << 16;
 /// An index that no module has.
 const NO_MODULE: usize = usize::MAX;
+
+/// Reads the text of `perf script`.
+pub(crate) struct PerfScriptReader;
+
+impl FormatReader for PerfScriptReader {
+    fn format(&self) -> Format {
+        Format::PerfScript
+    }
+
+    fn is_one(&self, bytes: &[u8]) -> bool {
+        is_one(bytes)
+    }
+
+    fn open<'b>(&self, bytes: &'b [u8], with: &ReadWith<'_>) -> Result<Opened<'b>, ReportError> {
+        open(bytes, with.options)
+    }
+}
 
 /// Whether a sample is among the first lines.
 pub(crate) fn is_one(bytes: &[u8]) -> bool {

@@ -20,5 +20,5 @@ mod rewrite;
 mod wire;
 
 pub use read::Profile;
-pub(crate) use read::is_one;
+pub(crate) use read::ProfileReader;
 pub use rewrite::Rewritten;

@@ -12,7 +12,7 @@ use super::legacy::{self, Problem};
 use super::profile;
 use super::wire::{self, Field, Fields};
 use crate::names::MAX_TEXT as MAX_NAME_TEXT;
-use crate::opened::ThreadSource;
+use crate::opened::{FormatReader, ReadWith, ThreadSource};
 use crate::{Format, MAX_FRAMES as MAX_FRAMES_OF_STACK, Opened, Options, Report, ReportError, Thread, cut};
 
 // What any input may cost. DEFLATE expands a byte to at most 1032, but profiles expand only by a factor of 4 to 10. So a byte of gzip
@@ -57,8 +57,25 @@ fn damaged(problem: impl Into<String>) -> ReportError {
     ReportError::Damaged { format: Format::Pprof, problem: problem.into() }
 }
 
+/// Reads profiles.
+pub(crate) struct ProfileReader;
+
+impl FormatReader for ProfileReader {
+    fn format(&self) -> Format {
+        Format::Pprof
+    }
+
+    fn is_one(&self, bytes: &[u8]) -> bool {
+        is_one(bytes)
+    }
+
+    fn open<'b>(&self, bytes: &'b [u8], with: &ReadWith<'_>) -> Result<Opened<'b>, ReportError> {
+        Ok(Profile::parse(bytes, with.options)?.open())
+    }
+}
+
 /// Whether bytes begin like a profile.
-pub(crate) fn is_one(bytes: &[u8]) -> bool {
+fn is_one(bytes: &[u8]) -> bool {
     if bytes.starts_with(&GZIP) {
         let mut start = Vec::new();
         // The start may be truncated: the bytes that can be decompressed count.

@@ -22,6 +22,7 @@ fn good() -> Vec<(Format, Vec<u8>, usize)> {
     let log = |name| (Format::Sanitizer, file(name));
     let logs = ["asan.txt", "asan-segv.txt", "tsan.txt", "msan.txt", "ubsan.txt"].map(log);
     let perf = ["perf.txt", "perf-flat.txt"].map(|name| (Format::PerfScript, file(name)));
+    let llvm = [(Format::Llvm, file("llvm.txt"))];
     let texts = [(Format::JsonLines, LINES.into()), (Format::Symbolicate, REQUEST.into())];
     let symbolizer = Symbolizer::builder().build().unwrap();
     let count = |(format, bytes): (Format, Vec<u8>)| {
@@ -32,6 +33,7 @@ fn good() -> Vec<(Format, Vec<u8>, usize)> {
     let all = logs
         .into_iter()
         .chain(perf)
+        .chain(llvm)
         .chain(texts)
         .map(count)
         .map(|(format, frames, bytes)| (format, bytes, frames));

@@ -341,3 +341,35 @@ fn a_profile_that_is_written_anew_says_whose_names_it_has() {
     let text = foldsym(&["symbolize", "--collapsed=samples", two]);
     assert!(text.out.contains("weigh_parcel(long) [report] "), "{}", text.out);
 }
+
+/// Texts of producers other than sanitizers, each with its own kind of address.
+#[test]
+fn stacks_of_llvm_android_and_systemd_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("report.txt");
+    let program = common::program("inline.clang-dwarf5");
+    let search = program.parent().unwrap().to_str().unwrap();
+    for (format, text, expected) in [
+        (
+            "llvm",
+            " #0 0x00005500002011c1 (/opt/inline.clang-dwarf5+0x2011c1)\n #1 0x0000550000999999 gone a.c:3:5\n",
+            "#0   0x00000000002011c1 in step1",
+        ),
+        (
+            "android",
+            "F/DEBUG   ( 1234):     #00 pc 00000000002011c0  /data/inline.clang-dwarf5 (old+20)\n",
+            "#0   0x00000000002011c0 in step1",
+        ),
+        (
+            "systemd",
+            "Stack trace of thread 1:\n#0  0x00005500002011c0 n/a (/opt/inline.clang-dwarf5 + 0x2011c0)\n",
+            "#0   0x00000000002011c0 in step1",
+        ),
+    ] {
+        std::fs::write(&path, text).unwrap();
+        let said = foldsym(&["symbolize", "--search", search, path.to_str().unwrap()]);
+        assert!(said.out.contains(expected), "{format}: {}", said.out);
+        assert!(said.out.contains(&format!(": {format}")), "{format}: {}", said.out);
+        assert_eq!(said.out.contains("gone"), format == "llvm", "{}", said.out);
+    }
+}

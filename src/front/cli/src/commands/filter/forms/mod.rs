@@ -6,6 +6,7 @@ mod frame;
 mod markup;
 mod numbered;
 
+use foldsym_reports::Format;
 pub(super) use frame::{Frame, Symbol};
 pub(super) use markup::Markup;
 
@@ -43,7 +44,7 @@ struct Reader {
 const READERS: &[Reader] = &[
     Reader {
         form: Form::Sanitizer,
-        read: |line, _| numbered::after_prefix(line, numbered::sanitizer),
+        read: |line, _| numbered::frame(Format::Sanitizer, line),
         examples: &[
             "    #0 0x55d0c1234253  (/opt/app+0x1253) (BuildId: 73a18bb0f231bd63)",
             "    #1 0x7f0012345678 in f(int) app.cpp:3:5 (/opt/app+0x1678)",
@@ -57,7 +58,7 @@ const READERS: &[Reader] = &[
     },
     Reader {
         form: Form::Llvm,
-        read: |line, _| numbered::after_prefix(line, numbered::llvm),
+        read: |line, _| numbered::frame(Format::Llvm, line),
         examples: &[
             " #5 0x000055d0c1234567 (/opt/app+0x1165)",
             "#12 0x00007f0012345678 (/lib/x86_64-linux-gnu/libc.so.6+0x2724a)",
@@ -67,7 +68,7 @@ const READERS: &[Reader] = &[
     },
     Reader {
         form: Form::Android,
-        read: |line, _| numbered::after_prefix(line, numbered::android),
+        read: |line, _| numbered::frame(Format::Android, line),
         examples: &[
             "      #00 pc 0000000000001253  /data/app/lib.so (boom+20) (BuildId: 73a18bb0f231bd63)",
             "10-01 12:00:00.123  1234  1234 F DEBUG   :       #01 pc 00000000000e3a4c  /system/lib64/libc.so (abort+168)",
@@ -76,7 +77,7 @@ const READERS: &[Reader] = &[
     },
     Reader {
         form: Form::Systemd,
-        read: |line, _| numbered::after_prefix(line, numbered::systemd),
+        read: |line, _| numbered::frame(Format::Systemd, line),
         examples: &[
             "                #0  0x0000000000408c96 n/a (/opt/app + 0x8c96)",
             "                #11 0x00007f0012345678 __libc_start_main (libc.so.6 + 0x2724a)",

@@ -1,0 +1,44 @@
+//! Lines of Android's tombstones, and of their copies in the log.
+
+use foldsym_symbolize::AddressKind;
+
+use super::line::{Form, Line, Named, hex, numbered};
+use crate::Format;
+
+pub(crate) const FORM: Form = Form { format: Format::Android, read, named, says };
+
+/// Reads `#00 pc 0000000000001253  /data/app/lib.so (boom+20) (BuildId: abcd)`: an address of the module, which libunwindstack has adjusted
+/// to be inside of the call.
+fn read(text: &str) -> Option<Line<'_>> {
+    let (number, rest) = numbered(text)?;
+    let (pc, rest) = rest.strip_prefix("pc ")?.split_once(' ')?;
+    let address = hex(pc).filter(|_| matches!(pc.len(), 8 | 16))?;
+    let rest = rest.trim_start();
+    let (rest, id) = match rest.rsplit_once(" (BuildId: ") {
+        Some((rest, id)) => (rest, Some(id.strip_suffix(')')?)),
+        None => (rest, None),
+    };
+    // `(offset 0x1000)` is where a library begins in an archive; `(f(int)+20)` names the function.
+    let module = rest.split(" (").next().filter(|module| !module.is_empty())?;
+    let names = rest[module.len()..].trim();
+    let kind = if number == 0 { AddressKind::Exact } else { AddressKind::Adjusted };
+    Some(Line { number, given: "", names, place: Some((module, address)), id, kind })
+}
+
+/// Reads `(f(int)+20)` at the end.
+fn named<'l>(line: &Line<'l>) -> Option<Named<'l>> {
+    let (_, name) = line.names.strip_suffix(')').map(|names| names.split_once('(').unwrap_or(("", names)))?;
+    let name = match name.rsplit_once(") (") {
+        Some((_, name)) => name,
+        None if name.starts_with("offset 0x") => return None,
+        None => name,
+    };
+    let (function, offset) = name.rsplit_once('+')?;
+    let is_offset = !offset.is_empty() && offset.bytes().all(|byte| byte.is_ascii_digit());
+    (is_offset && !function.is_empty()).then_some((function, "", 0))
+}
+
+/// The line of the signal.
+fn says(line: &str) -> Option<&str> {
+    line.find("signal ").filter(|_| line.contains("fault addr")).map(|at| &line[at..])
+}

@@ -1,0 +1,91 @@
+//! A line whose frame begins with `#` and a number, and how one form reads it.
+
+use foldsym_symbolize::{AddressKind, module_and_offset};
+
+use crate::Format;
+
+/// A line of a stack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Line<'l> {
+    /// Its number in the stack.
+    pub number: u64,
+    /// The address in the process, as written; empty if the line has none.
+    pub given: &'l str,
+    /// The text between the address and the module, or behind the module: function, file and line, if the producer knew them.
+    pub names: &'l str,
+    /// The module, and the link-time address in it.
+    pub place: Option<(&'l str, u64)>,
+    /// The module's build id, as it was written.
+    pub id: Option<&'l str>,
+    /// The kind of the address.
+    pub kind: AddressKind,
+}
+
+impl Line<'_> {
+    /// Whether this line and the one before it are one frame: producers write one line for each inlined function. The frames of a
+    /// recursive call also have the same address twice, but with the same names.
+    pub fn repeats(&self, before: &Line<'_>) -> bool {
+        self.number > 0
+            && (self.place.is_some() || !self.given.is_empty())
+            && (self.given, self.place, self.id) == (before.given, before.place, before.id)
+            && self.names != before.names
+    }
+}
+
+/// Function, file and line.
+pub(super) type Named<'l> = (&'l str, &'l str, u32);
+
+/// How the frames of one producer are read.
+#[derive(Clone, Copy)]
+pub(crate) struct Form {
+    pub(crate) format: Format,
+    /// Reads a line that begins with the number.
+    pub(super) read: for<'l> fn(&'l str) -> Option<Line<'l>>,
+    /// The names of a frame, if the producer knew the function.
+    pub(super) named: for<'l> fn(&Line<'l>) -> Option<Named<'l>>,
+    /// What a line says that begins a report, if the producer writes such lines. Below it a frame needs no module.
+    pub(super) says: for<'l> fn(&'l str) -> Option<&'l str>,
+}
+
+/// Beginnings of a frame that are tried in one line: a title of a logger may have a number too.
+const MAX_BEGINNINGS: usize = 8;
+
+impl Form {
+    /// Reads what follows the last `#` in a line that is a frame, and the text before it.
+    pub(super) fn parse<'l>(&self, line: &'l str) -> Option<(&'l str, Line<'l>)> {
+        let begins = |&at: &usize| line[..at].chars().next_back().is_none_or(char::is_whitespace);
+        let beginnings = line.rmatch_indices('#').map(|(at, _)| at).filter(begins);
+        beginnings
+            .take(MAX_BEGINNINGS)
+            .find_map(|at| Some((&line[..at], (self.read)(line[at..].trim_end())?)))
+    }
+}
+
+/// Reads `(MODULE+0xOFFSET)` at the end of a text: the text before it, the module, and the offset. `None` if there is none: other producers
+/// write offsets as decimal numbers, and mean those from the start of a function.
+pub(super) fn place_at_end(text: &str) -> Option<(&str, &str, u64)> {
+    // The name of a module may contain spaces and parentheses: it begins at the last ` (` before a path, else at the last ` (`.
+    let at = text.rfind(" (/").or_else(|| text.rfind(" ("))?;
+    let place = text[at + 1..].trim_end();
+    let is_hex = place.rsplit('+').next().is_some_and(|offset| offset.starts_with("0x"));
+    let (module, address) = module_and_offset(place).ok().filter(|_| is_hex)?;
+    Some((&text[..at], module.trim_start_matches('('), address))
+}
+
+/// The number of a frame, and what follows one space.
+pub(super) fn numbered(text: &str) -> Option<(u64, &str)> {
+    let (number, rest) = text.strip_prefix('#')?.split_once(' ')?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    Some((number.parse().ok().filter(|_| is_number)?, rest))
+}
+
+/// Reads hexadecimal digits without `0x` and without a sign.
+pub(super) fn hex(digits: &str) -> Option<u64> {
+    u64::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'))
+}
+
+/// Whether all 16 digits of an address are written.
+pub(super) fn is_padded(given: &str) -> bool {
+    given.strip_prefix("0x").is_some_and(|digits| digits.len() == 16 && hex(digits).is_some())
+}

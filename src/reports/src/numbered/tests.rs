@@ -1,0 +1,171 @@
+//! Reports that the runtimes wrote (`tests/reports`), and lines that they never write.
+
+use foldsym_symbolize::{AddressKind, ReportedAddress, StackFrame};
+
+use super::*;
+use crate::opened::FormatReader;
+use crate::{Opened, Options, Report, ReportError};
+
+fn read_form(format: Format, bytes: &[u8], options: &Options) -> Result<Report, ReportError> {
+    let form = [SANITIZER, LLVM, ANDROID, SYSTEMD].into_iter().find(|form| form.format == format).unwrap();
+    stacks::open(form, bytes, options).map(Opened::read)
+}
+
+fn read(bytes: &[u8], options: &Options) -> Result<Report, ReportError> {
+    read_form(Format::Sanitizer, bytes, options)
+}
+
+/// A line of a sanitizer.
+fn line(text: &str) -> Option<Line<'_>> {
+    parse(Format::Sanitizer, text).map(|(_, line)| line)
+}
+
+fn read_text(text: &str) -> Report {
+    read(text.as_bytes(), &Options::default()).unwrap()
+}
+
+/// Offsets and kinds of a stack.
+fn offsets(report: &Report, thread: usize) -> Vec<u64> {
+    let offset = |frame: &StackFrame| match frame.place {
+        ReportedAddress::Image { address, .. } => address,
+        other => panic!("{other:?}"),
+    };
+    report.threads[thread].frames.iter().map(offset).collect()
+}
+
+#[test]
+fn address_sanitizer() {
+    let text = include_str!("../../tests/reports/asan.txt");
+    assert!(SANITIZER.is_one(text.as_bytes()));
+    let report = read_text(text);
+    assert_eq!(report.threads.len(), 3);
+    assert!(report.reason.starts_with("AddressSanitizer: heap-use-after-free on address"));
+    assert_eq!(report.threads[1].name, "freed by thread T0 here:");
+    assert!(report.threads[0].crashed && !report.threads[1].crashed);
+    // `callq boom` of `mid` returns to 0x1158bd.
+    assert_eq!(offsets(&report, 0)[..2], [0x115856, 0x1158bc]);
+    let kinds: Vec<AddressKind> = report.threads[0].frames.iter().map(|frame| frame.kind).collect();
+    assert_eq!(kinds[..3], [AddressKind::Exact, AddressKind::Adjusted, AddressKind::Adjusted]);
+    assert_eq!(report.modules.len(), 2);
+    assert_eq!(&*report.modules[0].name, "/build/t.asan");
+    let id = report.modules[0].id.as_ref().unwrap().to_string();
+    assert_eq!(id, "7e9aa3f125c70bafea46bd2fc67d4ac3f3926340");
+}
+
+#[test]
+fn the_other_runtimes() {
+    let report = read_text(include_str!("../../tests/reports/tsan.txt"));
+    assert_eq!(report.threads.len(), 3);
+    assert_eq!(report.reason, "ThreadSanitizer: data race (pid=16225)");
+    // `callq pthread_create` of `main` returns to 0xe93bb.
+    assert_eq!(offsets(&report, 2)[..2], [0x6495a, 0xe93ba]);
+    assert_eq!(&*report.modules[0].name, "t.tsan");
+    let report = read_text(include_str!("../../tests/reports/ubsan.txt"));
+    assert!(report.reason.contains("runtime error: signed integer overflow"), "{}", report.reason);
+    assert_eq!(offsets(&report, 0)[0], 0x320f7);
+    let report = read_text(include_str!("../../tests/reports/msan.txt"));
+    assert_eq!(report.reason, "MemorySanitizer: use-of-uninitialized-value");
+    let report = read_text(include_str!("../../tests/reports/asan-segv.txt"));
+    assert!(report.reason.starts_with("AddressSanitizer: SEGV on unknown address"));
+    assert_eq!(offsets(&report, 0).len(), 4);
+}
+
+#[test]
+fn a_cut_report_has_the_frames_before_the_cut() {
+    let text = include_str!("../../tests/reports/asan.txt");
+    for end in (0..text.len()).step_by(37) {
+        if let Ok(report) = read(&text.as_bytes()[..end], &Options::default()) {
+            assert!(report.threads.iter().all(|thread| !thread.frames.is_empty()));
+        }
+    }
+    assert!(read(b"==1==ERROR: AddressSanitizer: x\n", &Options::default()).is_err());
+}
+
+#[test]
+fn a_line_for_each_inlined_function_is_one_frame_and_recursion_is_many() {
+    let report = read_text(
+        "#0 0x10 in inner a.c:1 (app+0x10)\n#1 0x10 in outer a.c:2 (app+0x10)\n#2 0x20 in r a.c:3 (app+0x20)\n\
+         #3 0x20 in r a.c:3 (app+0x20)\n#4 0x30 in gone a.c:4\n#5 0x40 (app+0x40)\n",
+    );
+    let places: Vec<ReportedAddress> = report.threads[0].frames.iter().map(|frame| frame.place).collect();
+    let image = |address| ReportedAddress::Image { module: 0, address };
+    assert_eq!(places, [image(0x10), image(0x20), image(0x20), ReportedAddress::Unknown, image(0x40)]);
+}
+
+#[test]
+fn lines() {
+    let found =
+        line("    #3 0x55d0 in f(int) (.cold) a.cpp:3 (/opt/my (x)/app+0x1567) (BuildId: ab)").unwrap();
+    assert_eq!(
+        (found.number, found.given, found.id, found.kind),
+        (3, "0x55d0", Some("ab"), AddressKind::Adjusted)
+    );
+    assert_eq!(found.place, Some(("/opt/my (x)/app", 0x1567)));
+    assert_eq!(found.names, "in f(int) (.cold) a.cpp:3");
+    let found = line("#0 0x55d0  (app+0x10)").unwrap();
+    assert_eq!((found.place, found.names, found.kind), (Some(("app", 16)), "", AddressKind::Exact));
+    let found = line("    #1 <null> <null> (libc.so.6+0x27249) (BuildId: 93)").unwrap();
+    assert_eq!((found.given, found.place), ("", Some(("libc.so.6", 0x27249))));
+    for text in [
+        "",
+        "#",
+        "# 0x10 (a+0x1)",
+        "#1 x",
+        "#99999999999999999999 0x1 (a+0x1)",
+        "#1 0x1 (a+0x1) (BuildId: ",
+        "#include <a> (b)",
+    ] {
+        assert_eq!(line(text), None, "{text}");
+    }
+}
+
+/// Stacks of the other producers, with the text of loggers and what stands between.
+#[test]
+fn other_producers() {
+    let llvm = "PLEASE submit a bug report\nStack dump:\n0.\tProgram arguments: opt\n \
+                #0 0x00007f0012345678 llvm::sys::PrintStackTrace(llvm::raw_ostream&, int) Signals.inc:723:11\n \
+                #1 0x000055d0c1234567 main (/opt/app+0x1165)\n #2 0x000055d0c1234568 (/opt/app+0x1166)\n";
+    let android = "10-01 12:00:00.1  1234  1234 F DEBUG   : signal 11 (SIGSEGV), code 1 (SEGV_MAPERR), fault addr 0x8\n\
+                   10-01 12:00:00.1  1234  1234 F DEBUG   :       #00 pc 0000000000001253  /a/lib.so (boom(int)+20) (BuildId: abcd)\n\
+                   10-01 12:00:00.1  1234  1234 F DEBUG   :       #01 pc 00000000000e3a4c  /a/libc.so (offset 0x1000) (abort+168)\n";
+    let systemd = "Oct  1 12:00:00 host systemd-coredump[9]: Process 7 (app) of user 0 dumped core.\n\
+                   Stack trace of thread 7:\n#0  0x0000000000408c96 n/a (/opt/app + 0x8c96)\n\
+                   #1  0x00007f0012345678 __libc_start_main (libc.so.6 + 0x2724a)\nStack trace of thread 8:\n\
+                   #0  0x00007f0012345678 poll (libc.so.6 + 0xf)\n";
+    for (format, text, reason, kinds, named) in [
+        (
+            Format::Llvm,
+            llvm,
+            "PLEASE submit a bug report",
+            [AddressKind::Return; 2],
+            &["llvm::sys::PrintStackTrace(llvm::raw_ostream&, int)", "main"][..],
+        ),
+        (
+            Format::Android,
+            android,
+            "signal 11 (SIGSEGV), code 1 (SEGV_MAPERR), fault addr 0x8",
+            [AddressKind::Exact, AddressKind::Adjusted],
+            &["boom(int)", "abort"],
+        ),
+        (
+            Format::Systemd,
+            systemd,
+            "Process 7 (app) of user 0 dumped core.",
+            [AddressKind::Exact, AddressKind::Return],
+            &["__libc_start_main"],
+        ),
+    ] {
+        assert_eq!(Format::of(text.as_bytes()), Some(format));
+        let report = read_form(format, text.as_bytes(), &Options::default()).unwrap();
+        assert_eq!(report.reason, reason);
+        let first = &report.threads[0];
+        assert!(first.crashed);
+        let found: Vec<AddressKind> = first.frames.iter().map(|frame| frame.kind).collect();
+        assert_eq!(found[..2], kinds, "{format:?}");
+        let names: Vec<&str> = first.names.iter().map(|name| &*name.function).collect();
+        assert_eq!(names, named, "{format:?}");
+    }
+    let report = read_form(Format::Systemd, systemd.as_bytes(), &Options::default()).unwrap();
+    let names: Vec<&str> = report.threads.iter().map(|thread| thread.name.as_str()).collect();
+    assert_eq!(names, ["Stack trace of thread 7:", "Stack trace of thread 8:"]);
+}
