@@ -15,7 +15,7 @@ use object::elf::{self, FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endian as _, Endianness};
 
-use crate::unwind::{Process, Programs, Walker};
+use crate::unwind::{Process, Programs, Walker, known};
 use crate::{Format, Options, Report, ReportError, Signal, Thread};
 
 mod registers;
@@ -149,8 +149,9 @@ pub(crate) fn read(
         let mut thread = Thread { id: Some(id), crashed: index == 0 && signal != 0, ..Thread::default() };
         let walked = walker.walk(&context, memory(context.get_stack_pointer()));
         report.warnings.extend(walked.warnings(id));
-        thread.set(&context, walked);
+        thread.set(walked);
         if thread.crashed {
+            thread.crash_registers = known(&context);
             let signal = core.signal(signal);
             report.reason = signal.text();
             report.about.signal = Some(signal);
