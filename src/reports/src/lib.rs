@@ -250,7 +250,7 @@ pub struct Thread {
     /// The registers of each frame, by name and as hexadecimal numbers, as many as there are frames; empty unless [`Options::registers`] is
     /// set.
     pub registers: Vec<Vec<(&'static str, String)>>,
-    /// The registers of the first frame of a thread that crashed, by name and as hexadecimal numbers.
+    /// The registers of the first frame of the first thread that crashed, by name and as hexadecimal numbers.
     pub crash_registers: Vec<(&'static str, String)>,
     /// Indexes of the frames that return from a signal handler to the code that the signal interrupted.
     pub signals: Vec<usize>,
@@ -269,11 +269,8 @@ pub struct Thread {
 
 #[cfg(feature = "unwind")]
 impl Thread {
-    /// Takes what a walk from these registers found.
-    fn set(&mut self, context: &::minidump::MinidumpContext, walked: unwind::Walked) {
-        if self.crashed {
-            self.crash_registers = unwind::known(context);
-        }
+    /// Takes what a walk found.
+    fn set(&mut self, walked: unwind::Walked) {
         (self.frames, self.trust, self.registers) = (walked.frames, walked.trust, walked.registers);
         self.signals = walked.signals;
     }

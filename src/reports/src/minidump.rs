@@ -9,7 +9,7 @@ use minidump::{
 };
 
 use crate::opened::{FormatReader, ReadWith};
-use crate::unwind::{Process, Range, Walker};
+use crate::unwind::{Process, Range, Walker, known};
 use crate::{About, Format, MAX_NAME, Opened, Options, Report, ReportError, Signal, Thread, cut};
 
 /// Bytes of names and debug records that a small minidump may have.
@@ -95,6 +95,7 @@ fn read(bytes: &[u8], with: &ReadWith<'_>) -> Result<Report, ReportError> {
     };
     let walker = Walker::new(process, (symbolizer, programs), (options, is_wanted), bytes.len());
     let mut report = Report::new(Format::Minidump, modules.clone(), Vec::new());
+    let mut has_registers = false;
     for found in &threads.threads {
         if !is_wanted() {
             return Err(ReportError::Stopped);
@@ -116,7 +117,11 @@ fn read(bytes: &[u8], with: &ReadWith<'_>) -> Result<Report, ReportError> {
             memory.memory_at_address(context.get_stack_pointer()).or_else(|| found.stack_memory(&memory));
         let walked = walker.walk(&context, stack.as_ref().map(range_of));
         warnings.extend(walked.warnings(id.into()));
-        thread.set(&context, walked);
+        thread.set(walked);
+        // A hostile dump may list the thread that crashed any number of times.
+        if thread.crashed && !std::mem::replace(&mut has_registers, true) {
+            thread.crash_registers = known(&context);
+        }
         report.threads.push(thread);
     }
     // A cancelled walk ends early and gives no error, so the frames of the last thread may be incomplete.

@@ -16,7 +16,7 @@ use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endian as _, Endianness};
 
 use crate::opened::{FormatReader, ReadWith};
-use crate::unwind::{Process, Walker};
+use crate::unwind::{Process, Walker, known};
 use crate::{Format, Opened, Options, Report, ReportError, Signal, Thread};
 
 mod registers;
@@ -164,8 +164,9 @@ fn read(bytes: &[u8], with: &ReadWith<'_>) -> Result<Report, ReportError> {
         let mut thread = Thread { id: Some(id), crashed: index == 0 && signal != 0, ..Thread::default() };
         let walked = walker.walk(&context, memory(context.get_stack_pointer()));
         report.warnings.extend(walked.warnings(id));
-        thread.set(&context, walked);
+        thread.set(walked);
         if thread.crashed {
+            thread.crash_registers = known(&context);
             let signal = core.signal(signal);
             report.reason = signal.text();
             report.about.signal = Some(signal);

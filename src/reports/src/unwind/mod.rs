@@ -523,18 +523,23 @@ impl SymbolProvider for Provider<'_, '_> {
         let caller = program.leave(at.wrapping_sub(bias), &frame)?;
         self.missing.store(0, Ordering::Relaxed);
         let Caller { cfa, return_address, registers, is_signal } = caller;
-        self.is_outermost.store(return_address.is_none(), Ordering::Relaxed);
         // `minidump-unwind` strips a return address too, but not one at which the next part begins. The address at which a signal
         // interrupted the code has no pointer authentication code.
         let bits = if is_signal { u64::MAX } else { self.walker.address_bits };
-        let return_address = return_address.map(|address| address & bits);
+        let return_address = return_address.map(|address| address & bits).filter(|address| *address != 0);
+        self.is_outermost.store(return_address.is_none(), Ordering::Relaxed);
+        let (owner, is_code) = (self.walker, |address| (process.executable)(address) != Some(false));
+        // The words above its frame are on another stack than those that its rows describe, so the walk goes on by scanning.
+        if !return_address.is_some_and(is_code) && owner.signals.is_switch(at, process, owner.symbolizer) {
+            self.is_outermost.store(false, Ordering::Relaxed);
+            return None;
+        }
         // A function does not return to memory that is not executable. A program's first function has rows like any other, but the word
         // above it on the stack is no return address. Rows may also be wrong; then the frame pointer may lead on.
-        if return_address.is_some_and(|address| (process.executable)(address) == Some(false)) {
+        if return_address.is_some_and(|address| !is_code(address)) {
             self.is_without_scan.store(true, Ordering::Relaxed);
             return None;
         }
-        let owner = self.walker;
         let is_exact = is_signal || owner.signals.is_injected(at, process, owner.symbolizer);
         if let Some(address) = return_address.filter(|_| is_exact || !self.stack.contains(&cfa)) {
             let kind = if is_exact { AddressKind::Exact } else { AddressKind::Return };

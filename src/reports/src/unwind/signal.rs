@@ -67,6 +67,17 @@ const NAMES: &[(&str, bool)] = &[
 /// that of the interrupted instruction.
 const INJECTED: &[&str] = &["runtime.sigpanic", "runtime.asyncPreempt", "runtime.debugCallV2"];
 
+/// Functions of Go's runtime that change to the stack of the thread, which their call frame information does not say.
+const SWITCHES: &[&str] = &["runtime.mcall", "runtime.systemstack"];
+
+/// What is special about a function of Go's runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    None,
+    Injected,
+    Switch,
+}
+
 impl Layout {
     /// That of a processor's trampoline with or without `siginfo`.
     fn of(cpu: Cpu, has_info: bool) -> Option<Self> {
@@ -151,7 +162,7 @@ pub(super) struct Signals(Mutex<KnownCode>);
 struct KnownCode {
     /// By address.
     trampolines: HashMap<u64, Option<Layout>>,
-    injected: HashMap<u64, bool>,
+    roles: HashMap<u64, Role>,
     /// By module.
     code: HashMap<usize, Code>,
     /// Modules whose code is neither in the report nor on this machine.
@@ -230,10 +241,23 @@ impl Signals {
 
     /// Whether the function at an address was not called, but put on the stack by a signal handler.
     pub(super) fn is_injected(&self, address: u64, process: &Process<'_>, symbolizer: &Symbolizer) -> bool {
-        *lock(&self.0).injected.entry(address).or_insert_with(|| {
+        self.role(address, process, symbolizer) == Role::Injected
+    }
+
+    /// Whether the function at an address changes to another stack without saying so.
+    pub(super) fn is_switch(&self, address: u64, process: &Process<'_>, symbolizer: &Symbolizer) -> bool {
+        self.role(address, process, symbolizer) == Role::Switch
+    }
+
+    fn role(&self, address: u64, process: &Process<'_>, symbolizer: &Symbolizer) -> Role {
+        *lock(&self.0).roles.entry(address).or_insert_with(|| {
             let frame = function(address, process, symbolizer);
             let name = frame.as_ref().and_then(|frame| frame.functions.last());
-            name.is_some_and(|name| INJECTED.contains(&name.linkage_name.trim_end_matches(".abi0")))
+            match name.map(|name| name.linkage_name.trim_end_matches(".abi0")) {
+                Some(name) if INJECTED.contains(&name) => Role::Injected,
+                Some(name) if SWITCHES.contains(&name) => Role::Switch,
+                _ => Role::None,
+            }
         })
     }
 }

@@ -269,6 +269,12 @@ fn missing_memory_is_told_with_its_thread() {
         assert!(report.warnings.iter().any(|warning| warning.starts_with(start)), "{:?}", report.warnings);
     };
     says(&report, "thread 0: no memory of its stack at 0x7ffd00001000, so its callers");
+    // The stack pointer of the context, which comes before other places that have this address, is below the stack's memory.
+    let mut below = common::dump_of_threads(1, &[0; 8], "crash", 0x10000);
+    let at = below.windows(8).position(|bytes| bytes == STACK.to_le_bytes()).unwrap();
+    below[at..at + 8].copy_from_slice(&(STACK - 0x100).to_le_bytes());
+    let report = read(&below, &none).unwrap();
+    says(&report, "thread 0: its stack pointer 0x7ffd00000f00 is outside of the memory of its stack");
     // The core ends with the memory of the stack.
     let stack = [0, 0x40_1a38, 0, 0x40_1a92, 0, 0, 0, 0];
     let core = core_with_stack(0x40_1a28, &stack, (0x40_0000, 0x40_3000), "/nowhere/crash");

@@ -191,6 +191,22 @@ fn the_caller_of_an_injected_function_has_an_exact_address() {
     assert!(thread.signals.is_empty());
 }
 
+/// Go's runtime changes stacks in functions whose rows do not say so: a row that ends the walk there is no reason to stop.
+#[test]
+fn a_function_that_changes_stacks_does_not_end_a_walk() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = program(folder.path(), "stacks") else { return };
+    let Some(core) = core_of(&program, "m") else { return };
+    let symbolizer = Symbolizer::builder().search([&program]).build().unwrap();
+    let report = read_with(&core, &symbolizer, &with_libraries()).unwrap();
+    let thread = &report.threads[0];
+    let frames = symbolizer.symbolize(&Stack::new(report.modules_of(thread), thread.frames.clone()));
+    let names: Vec<&str> =
+        frames.iter().map(|frame| frame.functions.last().map_or("", |one| &*one.linkage_name)).collect();
+    assert_eq!(names[..4], ["crash", "runtime.mcall", "", "outer"], "{:?}", thread.trust);
+    assert_eq!(thread.trust[..4], [Trust::Context, Trust::Cfi, Trust::Gap, Trust::Scan]);
+}
+
 /// The vDSO is in no file.
 #[test]
 fn the_vdso_is_unwound_by_its_image_in_the_core() {

@@ -38,10 +38,14 @@ struct action {
 void trampoline(void) __asm__("__restore_rt");
 void faults(int *place);
 void injected(void) __asm__("runtime.sigpanic");
+void on_stack(long *stack, void (*function)(void)) __asm__("runtime.mcall");
 __asm__(".text\n"
         ".globl faults, __restore_rt\n"
         ".type faults, @function\n"
         "faults: .cfi_startproc\n movl $1, (%rdi)\n ret\n.cfi_endproc\n.size faults, . - faults\n"
+        ".globl \"runtime.mcall\"\n.type \"runtime.mcall\", @function\n"
+        "\"runtime.mcall\": .cfi_startproc\n mov %rdi, %rsp\n call *%rsi\n ud2\n.cfi_endproc\n"
+        ".size \"runtime.mcall\", . - \"runtime.mcall\"\n"
         ".type __restore_rt, @function\n"
         "__restore_rt: mov $15, %rax\n syscall\n.size __restore_rt, . - __restore_rt\n");
 
@@ -66,6 +70,10 @@ __attribute__((noinline)) void injected(void) {
 __attribute__((noinline)) void outer(int *place) {
     faults(place);
     sink = 1;
+}
+
+static void crash(void) {
+    *(volatile int *)16 = 1;
 }
 
 static void on_fault(void (*action)(int, siginfo_t *, void *)) {
@@ -99,6 +107,11 @@ int main(int count, char **words) {
         return 0;
     case 'i':
         on_fault(inject);
+        return 0;
+    case 'm':
+        /* Behind a word of zero, a return address of the stack that is changed to. */
+        ((long *)alternate)[4097] = (long)outer + 8;
+        on_stack((long *)alternate + 4096, crash);
         return 0;
     case 'v':
         return clock_gettime(CLOCK_MONOTONIC, (struct timespec *)8);
