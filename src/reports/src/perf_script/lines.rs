@@ -210,6 +210,11 @@ impl<'l> Mapped<'l> {
     }
 }
 
+/// The command of `perf record`, in a line of the header of perf's file: `# cmdline : perf record -g ./x`.
+pub(super) fn recorded_by(line: &str) -> Option<&str> {
+    line.strip_prefix('#')?.trim_start().strip_prefix("cmdline")?.trim_start().strip_prefix(':')
+}
+
 /// True if perf itself walked the stacks of this command, by call frame information. The command contains the arguments of the recorded
 /// program too, so one word that asks for another walk is enough for false.
 pub(super) fn is_walked_by_perf(command: &str) -> bool {

@@ -286,13 +286,16 @@ impl Profile {
         usize::try_from(index).ok().and_then(|index| self.strings.get(index))
     }
 
-    /// The lines of a location whose functions the profile names; those that are inlined first, as `profile.proto` has them.
-    fn lines(&self, id: u64) -> impl Iterator<Item = (&profile::LineRecord, &profile::Function)> {
+    /// The lines of a location whose functions the profile names, with the index of the name; those that are inlined first, as
+    /// `profile.proto` has them.
+    fn lines(&self, id: u64) -> impl Iterator<Item = (i64, &profile::LineRecord, &profile::Function)> {
         let location = self.locations.get(&id).and_then(|&index| self.inner.location.get(index));
         let lines = location.map_or(&[][..], |location| &location.line);
         lines.iter().take(MAX_INLINED).filter_map(|line| {
             let function = self.inner.function.get(*self.functions.get(&line.function_id)?)?;
-            (!self.text(function.name).is_empty()).then_some((line, function))
+            let mut names = [function.name, function.system_name].into_iter();
+            let name = names.find(|&name| !self.text(name).is_empty())?;
+            Some((name, line, function))
         })
     }
 
@@ -370,11 +373,11 @@ impl Profile {
         self.frames(sample, &mut thread.frames);
         let empty: Arc<str> = Arc::from("");
         'frames: for (frame, &id) in sample.location_id.iter().take(MAX_FRAMES_OF_STACK).enumerate() {
-            for (line, function) in self.lines(id) {
+            for (name, line, function) in self.lines(id) {
                 if thread.names.len() >= MAX_NAMES {
                     break 'frames;
                 }
-                let [name, file] = [function.name, function.filename].map(|index| {
+                let [name, file] = [name, function.filename].map(|index| {
                     let text = self.beginnings.get(&index).or_else(|| self.shared(index));
                     text.unwrap_or(&empty).clone()
                 });
