@@ -22,7 +22,7 @@ use foldsym_symbolize::{
     AddressKind, Module, ModuleId, Modules, ReportedAddress, StackFrame, module_and_offset, number,
 };
 
-use crate::names::{Texts, file_and_line};
+use crate::names::{Texts, file_and_line, without_offset};
 use crate::opened::ThreadSource;
 use crate::{Format, MAX_FRAMES, MAX_NAME, Opened, Options, Report, ReportError, Thread, cut};
 
@@ -103,7 +103,7 @@ impl<'l> Line<'l> {
             _ => (names, ""),
         };
         let (file, line) = if place == "<null>" { ("", 0) } else { file_and_line(place) };
-        let function = function.trim();
+        let function = without_offset(function.trim());
         (!function.is_empty() && function != "<null>").then_some((function, file, line))
     }
 }

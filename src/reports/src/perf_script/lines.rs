@@ -2,6 +2,8 @@
 
 use foldsym_symbolize::{module_and_offset, number};
 
+use crate::names::without_offset;
+
 /// The line of a frame: `    916 weigh+0x56 (/build/post)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FrameLine<'l> {
@@ -47,9 +49,7 @@ impl<'l> FrameLine<'l> {
 
 /// A name without the offset that perf prints after it; empty for the word for none.
 pub(super) fn function(text: &str) -> &str {
-    let text = text.trim();
-    let name = text.rsplit_once("+0x").filter(|(_, offset)| hexadecimal(offset).is_some());
-    let name = name.map_or(text, |(name, _)| name);
+    let name = without_offset(text.trim());
     if name == "[unknown]" { "" } else { name }
 }
 

@@ -41,6 +41,8 @@ const MAX_FRAMES: u64 = 1 << 23;
 /// Most functions of one frame, and of one stack beyond its frames: few bytes of a profile may refer to a long list again and again.
 const MAX_INLINED: usize = 1 << 10;
 const MAX_NAMES: usize = 1 << 17;
+/// Most bytes of the names of one stack: what prints it may have all of them at once.
+const MAX_NAMES_TEXT: usize = 8 << 20;
 
 /// Bytes at the start of a file that identify its format.
 const PREFIX: u64 = 64 << 10;
@@ -372,15 +374,17 @@ impl Profile {
         let mut thread = Thread { values: sample.value.clone(), ..Thread::default() };
         self.frames(sample, &mut thread.frames);
         let empty: Arc<str> = Arc::from("");
+        let mut bytes = 0;
         'frames: for (frame, &id) in sample.location_id.iter().take(MAX_FRAMES_OF_STACK).enumerate() {
             for (name, line, function) in self.lines(id) {
-                if thread.names.len() >= MAX_NAMES {
-                    break 'frames;
-                }
                 let [name, file] = [name, function.filename].map(|index| {
                     let text = self.beginnings.get(&index).or_else(|| self.shared(index));
                     text.unwrap_or(&empty).clone()
                 });
+                bytes += name.len() + file.len();
+                if thread.names.len() >= MAX_NAMES || bytes > MAX_NAMES_TEXT {
+                    break 'frames;
+                }
                 thread.name(frame, name, file, u32::try_from(line.line).unwrap_or(0));
             }
         }

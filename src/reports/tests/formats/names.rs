@@ -151,6 +151,10 @@ fn sanitizers_name_what_they_symbolized() {
     let heading = "==1==ERROR: AddressSanitizer: SEGV on unknown address 0x0\n";
     assert_eq!(Format::of(format!("{heading}{named}").as_bytes()), Some(Format::Sanitizer));
     assert_eq!(Format::of(named.as_bytes()), None);
+    // As macOS has it.
+    let report =
+        read_text("    #0 0x100 in wrap_malloc+0x90 (libclang_rt.asan_osx_dynamic.dylib:x86_64+0x40)\n");
+    assert_eq!(names(&report, 0), [["wrap_malloc@:0"]]);
     // ThreadSanitizer writes no addresses.
     let report = read_text(
         "WARNING: ThreadSanitizer: data race (pid=1)\n    #0 f t.c:3:5 (t+0x10)\n    #1 <null> <null> (t+0x20)\n",

@@ -129,6 +129,8 @@ fn every_key_of_an_answer_is_documented() {
     take(&foldsym(&["lookup", "--search", aliases.str(), "--json", "libgone.so+0x10"]).out);
     let report = root("src/reports/tests/reports/asan.txt");
     take(&foldsym_with(&["symbolize", "--json", "-"], &report).out);
+    let samples = root("src/reports/tests/reports/perf-events.txt");
+    take(&foldsym_with(&["symbolize", "--json", "-"], &samples).out);
     // Frames and candidates repeat what an address has.
     let nested = ["Frames[].", "Candidates[].Symbol[].", "Threads[].Frames[]."];
     let found: BTreeSet<String> =
