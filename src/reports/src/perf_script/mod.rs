@@ -57,7 +57,7 @@ pub(crate) fn is_one(bytes: &[u8]) -> bool {
         // The kernel cuts the name of a thread after 15 bytes, also inside of a letter.
         let line = &*String::from_utf8_lossy(line);
         let is_below = std::mem::take(&mut untimed) && line.starts_with('\t');
-        let has_frame = |line| is_of_stack(line) && FrameLine::parse(line).is_some();
+        let has_frame = |line| is_of_stack(line) && FrameLine::parse(line).is_some() || is_in_columns(line);
         if (is_below || heading) && has_frame(line) {
             return true;
         }
@@ -73,6 +73,14 @@ pub(crate) fn is_one(bytes: &[u8]) -> bool {
         }
     }
     false
+}
+
+/// Whether a line is a frame without its program (`-F -dso`): perf prints the address in 16 columns.
+fn is_in_columns(line: &str) -> bool {
+    let columns = line.strip_prefix('\t').and_then(|line| line.split_at_checked(16));
+    columns.is_some_and(|(address, rest)| {
+        hexadecimal(address.trim_start()).is_some() && (rest.is_empty() || rest.starts_with(' '))
+    })
 }
 
 /// Whether a line is one below a heading.

@@ -103,6 +103,11 @@ fn the_text_of_perf_may_have_no_time_and_have_source_lines() {
         let report = read_text(&text);
         assert_eq!((&*report.threads[0].name, report.threads[0].id), (command, Some(id)), "{heading}");
     }
+    // Without programs; equal addresses are then frames of a recursive function.
+    let text =
+        "a 7/7 cycles:\n\t    7f0000001100 f+0x10\n\t    7f0000001100 f+0x10\n\tffffffff8175336a g\n\n";
+    assert_eq!(Format::of(text.as_bytes()), Some(Format::PerfScript));
+    assert_eq!(names(&read_text(text), 0), [["f@:0"], ["f@:0"], ["g@:0"]]);
     // Samples with and without a time in one text; frames below another line are told.
     let text = "a 7 2.0: cycles:\n\t 1 f (/a)\n\nb 8 cycles:\n\t 1 g (/a)\n\nwhat is this\n\t 1 h (/a)\n\n";
     let report = read_text(text);
