@@ -59,6 +59,13 @@ impl<'b> Texts<'b> {
     }
 }
 
+/// A name without the offset that some producers write behind it: `f` of `f+0x10`.
+pub(crate) fn without_offset(text: &str) -> &str {
+    let is_offset = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let name = text.rsplit_once("+0x").filter(|(_, digits)| is_offset(digits));
+    name.map_or(text, |(name, _)| name)
+}
+
 /// Reads `FILE:LINE` or `FILE:LINE:COLUMN`. Without a line the whole text is the file.
 pub(crate) fn file_and_line(text: &str) -> (&str, u32) {
     let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?;

@@ -89,6 +89,23 @@ fn field(out: &mut Vec<u8>, number: u8, body: &[u8]) {
     out.extend_from_slice(body);
 }
 
+/// A profile in gzip with one sample of 100,000 frames at one location, which has 10,000 lines of a function with a long name.
+fn named_profile() -> Vec<u8> {
+    let (mut profile, mut sample, mut location) = (Vec::new(), Vec::new(), vec![8, 1]);
+    field(&mut profile, 1, &[8, 0, 16, 0]);
+    field(&mut sample, 1, &vec![1; 100_000]);
+    field(&mut sample, 2, &[1]);
+    field(&mut profile, 2, &sample);
+    (0..10_000).for_each(|_| field(&mut location, 4, &[8, 1]));
+    field(&mut profile, 4, &location);
+    field(&mut profile, 5, &[8, 1, 16, 1]);
+    field(&mut profile, 6, &[]);
+    field(&mut profile, 6, &vec![b'n'; 10_000_000]);
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    gzip.write_all(&profile).unwrap();
+    gzip.finish().unwrap()
+}
+
 /// A file of gperftools with so many stacks, and so many addresses in each.
 fn gperftools(depth: u32, stacks: u32) -> Vec<u8> {
     let mut words: Vec<u32> = vec![0, 3, 0, 1, 0];
@@ -179,6 +196,7 @@ fn memory_is_bounded_by_the_bytes_of_a_report() {
         ("stacks of gperftools", gperftools(1, 1_000_000)),
         ("a stack of gperftools", gperftools(1_000_000, 1)),
         ("a sample of eight million frames", profile(8 << 20)),
+        ("long names of many inlined functions", named_profile()),
         ("a stack of return addresses", common::core(1, 0x40_1000, &words, (0x100_0000, 0x100_1000), "/a")),
     ];
     for (name, bytes) in &cases {

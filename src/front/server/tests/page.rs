@@ -122,6 +122,16 @@ fn a_stack_a_report_and_the_store() {
     assert!(text(&browser, "modules").contains("libc.so.6"), "{}", text(&browser, "modules"));
     browser.picture("sanitizer.png");
 
+    // Names that the report has itself.
+    let log =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reports/tests/reports/perf-untimed.txt");
+    paste(&browser, &std::fs::read_to_string(log).unwrap());
+    let shown = text(&browser, "threads");
+    for part in ["# hash (event cpu-clock)", "add inlined\nloop.c:4", "work\nloop.c:8", "named by the report"]
+    {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+
     // Text that is not a report, and names that are no markup.
     paste(&browser, "<img src=x onerror=alert(1)>");
     assert!(text(&browser, "status").starts_with("No answer: "), "{}", text(&browser, "status"));

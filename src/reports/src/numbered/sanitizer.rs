@@ -19,7 +19,7 @@ use foldsym_symbolize::{AddressKind, number};
 
 use super::line::{Form, Line, Named, place_at_end};
 use crate::Format;
-use crate::names::file_and_line;
+use crate::names::{file_and_line, without_offset};
 
 pub(crate) const FORM: Form = Form { format: Format::Sanitizer, read, named, says };
 
@@ -68,7 +68,7 @@ pub(super) fn named<'l>(line: &Line<'l>) -> Option<Named<'l>> {
         _ => (names, ""),
     };
     let (file, line) = if place == "<null>" { ("", 0) } else { file_and_line(place) };
-    let function = function.trim();
+    let function = without_offset(function.trim());
     (!function.is_empty() && function != "<null>").then_some((function, file, line))
 }
 

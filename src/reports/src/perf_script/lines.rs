@@ -2,6 +2,8 @@
 
 use foldsym_symbolize::{module_and_offset, number};
 
+use crate::names::without_offset;
+
 /// The line of a frame: `    916 weigh+0x56 (/build/post)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FrameLine<'l> {
@@ -47,9 +49,7 @@ impl<'l> FrameLine<'l> {
 
 /// A name without the offset that perf prints after it; empty for the word for none.
 pub(super) fn function(text: &str) -> &str {
-    let text = text.trim();
-    let name = text.rsplit_once("+0x").filter(|(_, offset)| hexadecimal(offset).is_some());
-    let name = name.map_or(text, |(name, _)| name);
+    let name = without_offset(text.trim());
     if name == "[unknown]" { "" } else { name }
 }
 
@@ -208,6 +208,11 @@ impl<'l> Mapped<'l> {
         let (start, size, offset) = (number(start)?, number(size)?, number(offset)?);
         is_code.then_some(Self { process, start, size, offset, id, path })
     }
+}
+
+/// The command of `perf record`, in a line of the header of perf's file: `# cmdline : perf record -g ./x`.
+pub(super) fn recorded_by(line: &str) -> Option<&str> {
+    line.strip_prefix('#')?.trim_start().strip_prefix("cmdline")?.trim_start().strip_prefix(':')
 }
 
 /// True if perf itself walked the stacks of this command, by call frame information. The command contains the arguments of the recorded

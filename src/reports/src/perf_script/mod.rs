@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use foldsym_symbolize::{AddressKind, Mapping, Module, ModuleId, Modules, ReportedAddress, StackFrame};
 
-use lines::{FrameLine, Heading, Mapped, function, hexadecimal, is_walked_by_perf};
+use lines::{FrameLine, Heading, Mapped, function, hexadecimal, is_walked_by_perf, recorded_by};
 
 use crate::names::{Texts, file_and_line};
 use crate::opened::{FormatReader, ReadWith, ThreadSource};
@@ -74,7 +74,7 @@ pub(crate) fn is_one(bytes: &[u8]) -> bool {
         // The kernel cuts the name of a thread after 15 bytes, also inside of a letter.
         let line = &*String::from_utf8_lossy(line);
         let is_below = std::mem::take(&mut untimed) && line.starts_with('\t');
-        let has_frame = |line| line_of_stack(line) && FrameLine::parse(line).is_some();
+        let has_frame = |line| is_of_stack(line) && FrameLine::parse(line).is_some() || is_in_columns(line);
         if (is_below || heading) && has_frame(line) {
             return true;
         }
@@ -92,8 +92,16 @@ pub(crate) fn is_one(bytes: &[u8]) -> bool {
     false
 }
 
+/// Whether a line is a frame without its program (`-F -dso`): perf prints the address in 16 columns.
+fn is_in_columns(line: &str) -> bool {
+    let columns = line.strip_prefix('\t').and_then(|line| line.split_at_checked(16));
+    columns.is_some_and(|(address, rest)| {
+        hexadecimal(address.trim_start()).is_some() && (rest.is_empty() || rest.starts_with(' '))
+    })
+}
+
 /// Whether a line is one below a heading.
-fn line_of_stack(line: &str) -> bool {
+fn is_of_stack(line: &str) -> bool {
     line.starts_with('\t') || line.starts_with(' ') && Heading::parse(line).is_none()
 }
 
@@ -263,11 +271,14 @@ impl<'b> Samples<'b> {
     }
 
     fn line(&mut self, line: &'b str, options: &Options) {
-        // A command may begin like the header.
+        // The name of a command may begin as a line of the header does.
         if line.is_empty() {
             self.end();
-        } else if line_of_stack(line) {
+        } else if is_of_stack(line) {
             self.line_of_stack(line, options);
+        } else if let Some(command) = recorded_by(line) {
+            // The option `callers` has precedence over the header.
+            self.by_perf = options.callers.map_or_else(|| is_walked_by_perf(command), |_| self.by_perf);
         } else if let Some(heading) = Heading::parse(line) {
             self.end();
             if let Some(mapped) = Mapped::parse(heading.rest) {
@@ -275,8 +286,6 @@ impl<'b> Samples<'b> {
             } else if !heading.rest.starts_with("PERF_RECORD_") {
                 self.sample(heading, options);
             }
-        } else if let Some(said) = line.strip_prefix('#') {
-            self.header(said, options);
         }
     }
 
@@ -361,16 +370,6 @@ impl<'b> Samples<'b> {
     fn given(&mut self) -> (u32, u32) {
         let first = std::mem::replace(&mut self.given_before, self.given.len());
         (first as u32, (self.given.len() - first) as u32)
-    }
-
-    /// A line of the header of perf's file.
-    fn header(&mut self, said: &str, options: &Options) {
-        let value =
-            |key: &str| said.trim().strip_prefix(key).and_then(|rest| rest.trim_start().strip_prefix(':'));
-        // The option `callers` has precedence over the header.
-        if let (Some(command), None) = (value("cmdline"), options.callers) {
-            self.by_perf = is_walked_by_perf(command);
-        }
     }
 
     /// A sample is over.

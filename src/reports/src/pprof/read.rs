@@ -41,6 +41,8 @@ const MAX_FRAMES: u64 = 1 << 23;
 /// Most functions of one frame, and of one stack beyond its frames: few bytes of a profile may refer to a long list again and again.
 const MAX_INLINED: usize = 1 << 10;
 const MAX_NAMES: usize = 1 << 17;
+/// Most bytes of the names of one stack: what prints it may have all of them at once.
+const MAX_NAMES_TEXT: usize = 8 << 20;
 
 /// Bytes at the start of a file that identify its format.
 const PREFIX: u64 = 64 << 10;
@@ -303,13 +305,16 @@ impl Profile {
         usize::try_from(index).ok().and_then(|index| self.strings.get(index))
     }
 
-    /// The lines of a location whose functions the profile names; those that are inlined first, as `profile.proto` has them.
-    fn lines(&self, id: u64) -> impl Iterator<Item = (&profile::LineRecord, &profile::Function)> {
+    /// The lines of a location whose functions the profile names, with the index of the name; those that are inlined first, as
+    /// `profile.proto` has them.
+    fn lines(&self, id: u64) -> impl Iterator<Item = (i64, &profile::LineRecord, &profile::Function)> {
         let location = self.locations.get(&id).and_then(|&index| self.inner.location.get(index));
         let lines = location.map_or(&[][..], |location| &location.line);
         lines.iter().take(MAX_INLINED).filter_map(|line| {
             let function = self.inner.function.get(*self.functions.get(&line.function_id)?)?;
-            (!self.text(function.name).is_empty()).then_some((line, function))
+            let mut names = [function.name, function.system_name].into_iter();
+            let name = names.find(|&name| !self.text(name).is_empty())?;
+            Some((name, line, function))
         })
     }
 
@@ -386,15 +391,17 @@ impl Profile {
         let mut thread = Thread { values: sample.value.clone(), ..Thread::default() };
         self.frames(sample, &mut thread.frames);
         let empty: Arc<str> = Arc::from("");
+        let mut bytes = 0;
         'frames: for (frame, &id) in sample.location_id.iter().take(MAX_FRAMES_OF_STACK).enumerate() {
-            for (line, function) in self.lines(id) {
-                if thread.names.len() >= MAX_NAMES {
-                    break 'frames;
-                }
-                let [name, file] = [function.name, function.filename].map(|index| {
+            for (name, line, function) in self.lines(id) {
+                let [name, file] = [name, function.filename].map(|index| {
                     let text = self.beginnings.get(&index).or_else(|| self.shared(index));
                     text.unwrap_or(&empty).clone()
                 });
+                bytes += name.len() + file.len();
+                if thread.names.len() >= MAX_NAMES || bytes > MAX_NAMES_TEXT {
+                    break 'frames;
+                }
                 thread.name(frame, name, file, u32::try_from(line.line).unwrap_or(0));
             }
         }

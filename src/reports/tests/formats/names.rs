@@ -103,6 +103,11 @@ fn the_text_of_perf_may_have_no_time_and_have_source_lines() {
         let report = read_text(&text);
         assert_eq!((&*report.threads[0].name, report.threads[0].id), (command, Some(id)), "{heading}");
     }
+    // Without programs; equal addresses are then frames of a recursive function.
+    let text =
+        "a 7/7 cycles:\n\t    7f0000001100 f+0x10\n\t    7f0000001100 f+0x10\n\tffffffff8175336a g\n\n";
+    assert_eq!(Format::of(text.as_bytes()), Some(Format::PerfScript));
+    assert_eq!(names(&read_text(text), 0), [["f@:0"], ["f@:0"], ["g@:0"]]);
     // Samples with and without a time in one text; frames below another line are told.
     let text = "a 7 2.0: cycles:\n\t 1 f (/a)\n\nb 8 cycles:\n\t 1 g (/a)\n\nwhat is this\n\t 1 h (/a)\n\n";
     let report = read_text(text);
@@ -151,6 +156,10 @@ fn sanitizers_name_what_they_symbolized() {
     let heading = "==1==ERROR: AddressSanitizer: SEGV on unknown address 0x0\n";
     assert_eq!(Format::of(format!("{heading}{named}").as_bytes()), Some(Format::Sanitizer));
     assert_eq!(Format::of(named.as_bytes()), None);
+    // As macOS has it.
+    let report =
+        read_text("    #0 0x100 in wrap_malloc+0x90 (libclang_rt.asan_osx_dynamic.dylib:x86_64+0x40)\n");
+    assert_eq!(names(&report, 0), [["wrap_malloc@:0"]]);
     // ThreadSanitizer writes no addresses.
     let report = read_text(
         "WARNING: ThreadSanitizer: data race (pid=1)\n    #0 f t.c:3:5 (t+0x10)\n    #1 <null> <null> (t+0x20)\n",

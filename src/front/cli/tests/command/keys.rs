@@ -133,6 +133,8 @@ fn every_key_of_an_answer_is_documented() {
     let dump = foldsym(&["symbolize", "--json", dump]).json();
     paths(&dump[0], "", &[("Threads[].Registers", "NAME")], &mut found);
     assert!(found.remove("Threads[].Registers.NAME"));
+    let samples = root("src/reports/tests/reports/perf-events.txt");
+    take(&foldsym_with(&["symbolize", "--json", "-"], &samples).out);
     // Frames and candidates repeat what an address has.
     let nested = ["Frames[].", "Candidates[].Symbol[].", "Threads[].Frames[]."];
     let found: BTreeSet<String> =
