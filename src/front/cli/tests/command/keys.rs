@@ -129,12 +129,12 @@ fn every_key_of_an_answer_is_documented() {
     take(&foldsym(&["lookup", "--search", aliases.str(), "--json", "libgone.so+0x10"]).out);
     let report = root("src/reports/tests/reports/asan.txt");
     take(&foldsym_with(&["symbolize", "--json", "-"], &report).out);
+    let samples = root("src/reports/tests/reports/perf-events.txt");
+    take(&foldsym_with(&["symbolize", "--json", "-"], &samples).out);
     let dump = concat!(env!("CARGO_MANIFEST_DIR"), "/../../reports/tests/reports/crash.dmp");
     let dump = foldsym(&["symbolize", "--json", dump]).json();
     paths(&dump[0], "", &[("Threads[].Registers", "NAME")], &mut found);
     assert!(found.remove("Threads[].Registers.NAME"));
-    let samples = root("src/reports/tests/reports/perf-events.txt");
-    take(&foldsym_with(&["symbolize", "--json", "-"], &samples).out);
     // Frames and candidates repeat what an address has.
     let nested = ["Frames[].", "Candidates[].Symbol[].", "Threads[].Frames[]."];
     let found: BTreeSet<String> =
