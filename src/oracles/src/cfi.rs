@@ -263,7 +263,7 @@ fn operation(text: &str) -> Result<Vec<u8>, String> {
             }
         }
     }
-    // ring's assembly, which the command with a server has, computes addresses of frames so.
+    // Assembly of the cryptography in the command with a server gives the frame's address by it.
     if let Some(operand) = text.strip_prefix("DW_OP_plus_uconst 0x") {
         let mut operand = u64::from_str_radix(operand, 16).map_err(|_| unknown())?;
         let mut bytes = vec![0x23];

@@ -102,9 +102,12 @@ pub fn thread(out: &mut Vec<u8>, index: usize, thread: &Thread) {
         out.push(b'}');
     }
     // If a stack has keys with the names of ours, they are left out: an object has each key once.
-    for (key, value) in
-        thread.echo.iter().filter(|(key, _)| !["Id", "Name", "Crashed", "Event"].contains(&key.as_str()))
-    {
+    let is_ours = |key: &str| {
+        ["Id", "Name", "Crashed"].contains(&key)
+            || key == "Event" && thread.event.is_some()
+            || key == "Registers" && !thread.crash_registers.is_empty()
+    };
+    for (key, value) in thread.echo.iter().filter(|(key, _)| !is_ours(key)) {
         out.push(b',');
         string(out, key.as_bytes());
         out.extend_from_slice(format!(":{value}").as_bytes());

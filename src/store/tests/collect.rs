@@ -73,9 +73,14 @@ fn litter_of_killed_writers_goes_after_a_day() {
         fs::create_dir(tmp.join(name)).unwrap();
         for file in files {
             fs::write(tmp.join(name).join(file), "").unwrap();
+            age(&tmp.join(name).join(file), 90_000);
         }
         age(&tmp.join(name), 90_000);
     }
+    // A conversion that still writes.
+    fs::create_dir(tmp.join("new-busy")).unwrap();
+    fs::write(tmp.join("new-busy/.fsym-abc"), "").unwrap();
+    age(&tmp.join("new-busy"), 90_000);
     // A lock that is held stays, however old.
     let lock = store.lock(&id(7)).unwrap();
     age(&tmp.join(format!("{}.lock", id(7))), 90_000);
@@ -90,6 +95,7 @@ fn litter_of_killed_writers_goes_after_a_day() {
     assert_eq!(store.gc(&day()).unwrap().litter, 5);
     let left = files(store.root());
     assert!(!tmp.join("new-killed").exists() && tmp.join("new-odd/notes").exists());
+    assert!(tmp.join("new-busy/.fsym-abc").exists());
     assert!(
         left.iter().any(|path| path == "tmp/new-young") && left.iter().any(|path| path.ends_with(".lock")),
         "{left:?}"

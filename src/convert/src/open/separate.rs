@@ -353,7 +353,12 @@ fn join_symbols<'f>(image: &mut Image<'f>, other: Image<'f>) {
     }
     let known: HashSet<(u64, &[u8])> = symbols.iter().map(|symbol| (symbol.address, symbol.name)).collect();
     let shift = other.symbol_files.len() as u32;
-    let ours = image.symbols.iter().filter(|symbol| !known.contains(&(symbol.address, symbol.name)));
+    let parts = elf::exported_parts(&symbols);
+    let is_new = |symbol: &&Symbol<'_>| {
+        let named = (symbol.address, symbol.name);
+        !known.contains(&named) && !parts.contains(&named)
+    };
+    let ours = image.symbols.iter().filter(is_new);
     // The names of the other file come first in `symbol_files`, so the indexes of the program move.
     symbols.extend(ours.map(|symbol| Symbol { file: symbol.file.map(|file| file + shift), ..*symbol }));
     image.symbols = symbols;

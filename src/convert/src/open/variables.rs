@@ -5,11 +5,15 @@ use super::{elf, macho};
 /// The variables of a program, by address. What is damaged was reported when the image was made.
 pub(crate) fn variables<'f>(image: &Image<'f>) -> Vec<VariableSymbol<'f>> {
     let mut found = Vec::new();
-    // The file with the debug information comes last, and counts more.
-    for data in image.files_read.iter().rev() {
-        match image.format {
-            Format::Elf => elf::add_variables(image, data, &mut found),
-            Format::MachO => found.extend(macho::variables(&image.path, data)),
+    match image.format {
+        // The file with the debug information comes last, and counts more.
+        Format::Elf => {
+            image.files_read.iter().rev().for_each(|data| elf::add_variables(image, data, &mut found));
+        }
+        // A size follows from the next symbol, so one table decides: a stripped program has fewer symbols than its dSYM.
+        Format::MachO => {
+            let mut tables = image.files_read.iter().map(|data| macho::variables(&image.path, data));
+            found = tables.find(|found| !found.is_empty()).unwrap_or_default();
         }
     }
     by_address(found)

@@ -141,6 +141,10 @@ pub(crate) fn share(
         let label_of = label(placing, &functions[function.index()]);
         let variant = variant_of(placing, name, &known);
         if let Some(of) = variant.or_else(|| labels.get(&label_of?).copied()) {
+            if variant.is_none() {
+                // The label's symbol is explained by the function that all labels are.
+                known.add(&placing.names, name, of);
+            }
             same_as.push(SameAs { function, of, name, described_again: None, is_label: variant.is_none() });
             continue;
         }

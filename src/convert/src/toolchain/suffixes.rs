@@ -147,9 +147,11 @@ pub(crate) fn exported_part(name: &[u8]) -> Option<&[u8]> {
     memchr::memchr(VERSION, name).map(|at| &name[..at])
 }
 
-/// True if a text may be the name of a version, as linkers' scripts define them (`GLIBC_2.2.5`).
+/// True if a text may be the name of a version, as linkers' scripts define them (`GLIBC_2.2.5`), or `--default-symver` of the name of a
+/// library (`libdb-5.3.so`).
 fn may_be_version(text: &[u8]) -> bool {
-    !text.is_empty() && text.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.'))
+    let fits = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-' | b'+' | b'~');
+    !text.is_empty() && text.iter().all(fits)
 }
 
 #[cfg(test)]
@@ -265,7 +267,7 @@ mod tests {
         assert_eq!(exported_part(b"*Type@V#m@x"), Some(&b"*Type"[..]));
         assert_eq!(exported_part(b"f"), None);
         for (text, expected) in
-            [("GLIBC_2.2.5", true), ("libz.so.1", true), ("", false), ("Base#method<Int32>", false)]
+            [("GLIBC_2.2.5", true), ("libstdc++-5.3.so", true), ("", false), ("Base#method<Int32>", false)]
         {
             assert_eq!(may_be_version(text.as_bytes()), expected, "{text}");
         }

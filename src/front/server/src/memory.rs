@@ -20,8 +20,9 @@ const LEAST_WORK: usize = 4 << 20;
 const HEAVY_WORK: usize = 128 << 20;
 /// A profile that is not compressed takes more for each byte.
 const PROFILE_A_BYTE: usize = 32;
-/// How such a profile begins: with its types of values, or with its time.
-const PROFILE: [u8; 2] = [0x0a, 0x48];
+/// How such a profile begins: with its types of values, its time, or the type of its period (Go's runtime); gperftools' profile of the
+/// processor, and that of the heap.
+const PROFILE: [u8; 5] = [0x0a, 0x48, 0x5a, 0, b'h'];
 
 /// Bytes of memory that the work on a body may take.
 fn work_on(body: &[u8]) -> usize {

@@ -13,6 +13,8 @@ use minidump::Endian;
 use minidump::system_info::{Cpu, Os};
 use object::elf::{self, FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, ProgramHeader};
+#[cfg(feature = "convert")]
+use object::{CompressionFormat, Object as _, ObjectSection as _};
 use object::{Endian as _, Endianness};
 
 use crate::opened::{FormatReader, ReadWith};
@@ -553,6 +555,15 @@ fn add_kernel_image<'c>(core: &Core<'c>, modules: &mut Vec<Module>) -> Option<(u
 /// The symbols of the vDSO. `None` if the image cannot be converted.
 #[cfg(feature = "convert")]
 fn symbols_of(image: &[u8]) -> Option<std::sync::Arc<foldsym_symbolize::SymbolMap>> {
+    // No kernel has them, and what they unpack to is bounded by no size of the core.
+    let is_packed = |section: object::Section<'_, '_>| {
+        let name = section.name().unwrap_or_default();
+        let is_debug = [".debug", ".zdebug", ".gnu_debug"].iter().any(|start| name.starts_with(start));
+        is_debug || section.compressed_file_range().is_ok_and(|range| range.format != CompressionFormat::None)
+    };
+    if object::File::parse(image).ok()?.sections().any(is_packed) {
+        return None;
+    }
     let mut options = foldsym_convert::Options::default();
     options.threads = 1;
     let (name, mut bytes) = (std::path::Path::new(KERNEL_IMAGE), Vec::new());

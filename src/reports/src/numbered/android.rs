@@ -5,7 +5,8 @@ use foldsym_symbolize::AddressKind;
 use super::line::{Form, Line, Named, hex, numbered};
 use crate::Format;
 
-pub(crate) const FORM: Form = Form { format: Format::Android, read, named, says };
+pub(crate) const FORM: Form =
+    Form { format: Format::Android, read, named, says, is_offset: false, signal: |_| None };
 
 /// Reads `#00 pc 0000000000001253  /data/app/lib.so (boom+20) (BuildId: abcd)`: an address of the module, which libunwindstack has adjusted
 /// to be inside of the call.
@@ -25,15 +26,14 @@ fn read(text: &str) -> Option<Line<'_>> {
     Some(Line { number, given: "", names, place: Some((module, address)), id, kind })
 }
 
-/// Reads `(f(int)+20)` at the end.
+/// Reads `(f(int)+20)`, behind `(offset 0x1000) ` or `(deleted) `.
 fn named<'l>(line: &Line<'l>) -> Option<Named<'l>> {
-    let (_, name) = line.names.strip_suffix(')').map(|names| names.split_once('(').unwrap_or(("", names)))?;
-    let name = match name.rsplit_once(") (") {
-        Some((_, name)) => name,
-        None if name.starts_with("offset 0x") => return None,
-        None => name,
-    };
-    let (function, offset) = name.rsplit_once('+')?;
+    let mut names = line.names;
+    let is_note = |note: &str| note == "(deleted" || note.starts_with("(offset 0x");
+    while let Some((_, rest)) = names.split_once(") ").filter(|(note, _)| is_note(note)) {
+        names = rest;
+    }
+    let (function, offset) = names.strip_prefix('(')?.strip_suffix(')')?.rsplit_once('+')?;
     let is_offset = !offset.is_empty() && offset.bytes().all(|byte| byte.is_ascii_digit());
     (is_offset && !function.is_empty()).then_some((function, "", 0))
 }

@@ -21,7 +21,8 @@ use super::line::{Form, Line, Named, place_at_end};
 use crate::Format;
 use crate::names::{file_and_line, without_offset};
 
-pub(crate) const FORM: Form = Form { format: Format::Sanitizer, read, named, says };
+pub(crate) const FORM: Form =
+    Form { format: Format::Sanitizer, read, named, says, is_offset: false, signal: |_| None };
 
 /// Reads `#1 0x55d0c1234567 in f app.cpp:3 (/opt/app+0x1567) (BuildId: abcd)`. All parts may be missing but the number, and one of
 /// address and module. `None` for the lines of other producers: debuggers write two spaces after the number, Android two digits at least, and
@@ -69,7 +70,7 @@ pub(super) fn named<'l>(line: &Line<'l>) -> Option<Named<'l>> {
     };
     let (file, line) = if place == "<null>" { ("", 0) } else { file_and_line(place) };
     let function = without_offset(function.trim());
-    (!function.is_empty() && function != "<null>").then_some((function, file, line))
+    (!matches!(function, "" | "<null>" | "(<unknown module>)")).then_some((function, file, line))
 }
 
 /// What a line says that begins a report.

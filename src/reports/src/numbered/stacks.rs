@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use foldsym_symbolize::{Module, ModuleId, Modules, ReportedAddress, StackFrame};
+use foldsym_symbolize::{AddressKind, Module, ModuleId, Modules, ReportedAddress, StackFrame};
 
 use super::line::{Form, Line};
 use crate::names::Texts;
@@ -99,7 +99,10 @@ impl<'b> Iterator for Frames<'b> {
                 self.last = None;
                 continue;
             };
-            let Some((_, line)) = self.form.parse(text) else {
+            // A number and an address alone are a frame inside of a stack.
+            let is_bare = |line: &Line<'_>| line.place.is_none() && line.names.is_empty();
+            let parsed = self.form.parse(text).filter(|(_, line)| self.last.is_some() || !is_bare(line));
+            let Some((_, line)) = parsed else {
                 self.other(text.trim());
                 continue;
             };
@@ -177,17 +180,25 @@ impl ThreadSource for Stacks<'_> {
         let name = cut(first.heading.unwrap_or(""), MAX_NAME).to_owned();
         let mut thread = Thread { name, crashed, ..Thread::default() };
         let mut next = Some(first);
-        let mut is_full = false;
+        let (mut is_full, mut trampoline) = (false, None);
         while let Some(FrameOfStack { line, repeats, .. }) = next {
             if !repeats {
                 is_full = thread.frames.len() == MAX_FRAMES;
                 let place =
                     match line.place.map(|(name, address)| (self.known.get(&(name, line.id)), address)) {
+                        Some((Some(&module), offset)) if self.form.is_offset => {
+                            ReportedAddress::Offset { module, offset }
+                        }
                         Some((Some(&module), address)) => ReportedAddress::Image { module, address },
                         _ => ReportedAddress::Unknown,
                     };
                 if !is_full {
-                    thread.frames.push(StackFrame { place, kind: line.kind });
+                    let at = thread.frames.len();
+                    trampoline = (self.form.signal)(&line).map(|frames| at + frames).or(trampoline);
+                    let is_exact =
+                        trampoline.is_some_and(|trampoline| at == trampoline || at == trampoline + 1);
+                    let kind = if is_exact { AddressKind::Exact } else { line.kind };
+                    thread.frames.push(StackFrame { place, kind });
                 }
             }
             if let (Some((function, file, number)), false) = ((self.form.named)(&line), is_full) {

@@ -5,9 +5,10 @@ use foldsym_symbolize::AddressKind;
 use super::line::{Form, Line, Named, hex, is_padded, numbered};
 use crate::Format;
 
-pub(crate) const FORM: Form = Form { format: Format::Systemd, read, named, says };
+pub(crate) const FORM: Form = Form { format: Format::Systemd, read, named, says, is_offset: true, signal };
 
-/// Reads `#0  0x000055d0c1234567 n/a (/opt/app + 0x1139)`. Callers are return addresses.
+/// Reads `#0  0x000055d0c1234567 n/a (/opt/app + 0x1139)`: the offset is from where the module is mapped. A frame of no module has `n/a` for
+/// it. Callers are return addresses.
 fn read(text: &str) -> Option<Line<'_>> {
     let (number, rest) = numbered(text)?;
     let (given, rest) = rest.trim_start().split_once(' ')?;
@@ -17,7 +18,12 @@ fn read(text: &str) -> Option<Line<'_>> {
         return None;
     }
     let kind = if number == 0 { AddressKind::Exact } else { AddressKind::Return };
-    Some(Line { number, given, names, place: Some((module, hex(offset)?)), id: None, kind })
+    let offset = hex(offset)?;
+    Some(Line { number, given, names, place: (module != "n/a").then_some((module, offset)), id: None, kind })
+}
+
+fn signal(line: &Line<'_>) -> Option<usize> {
+    (line.names == "__restore_rt").then_some(0)
 }
 
 fn named<'l>(line: &Line<'l>) -> Option<Named<'l>> {

@@ -127,7 +127,7 @@ fn other_producers() {
                 #1 0x000055d0c1234567 main (/opt/app+0x1165)\n #2 0x000055d0c1234568 (/opt/app+0x1166)\n";
     let android = "10-01 12:00:00.1  1234  1234 F DEBUG   : signal 11 (SIGSEGV), code 1 (SEGV_MAPERR), fault addr 0x8\n\
                    10-01 12:00:00.1  1234  1234 F DEBUG   :       #00 pc 0000000000001253  /a/lib.so (boom(int)+20) (BuildId: abcd)\n\
-                   10-01 12:00:00.1  1234  1234 F DEBUG   :       #01 pc 00000000000e3a4c  /a/libc.so (offset 0x1000) (abort+168)\n";
+                   10-01 12:00:00.1  1234  1234 F DEBUG   :       #01 pc 00000000000e3a4c  /a/libc.so (offset 0x1000) (abort(int) (.cfi)+168)\n";
     let systemd = "Oct  1 12:00:00 host systemd-coredump[9]: Process 7 (app) of user 0 dumped core.\n\
                    Stack trace of thread 7:\n#0  0x0000000000408c96 n/a (/opt/app + 0x8c96)\n\
                    #1  0x00007f0012345678 __libc_start_main (libc.so.6 + 0x2724a)\nStack trace of thread 8:\n\
@@ -145,7 +145,7 @@ fn other_producers() {
             android,
             "signal 11 (SIGSEGV), code 1 (SEGV_MAPERR), fault addr 0x8",
             [AddressKind::Exact, AddressKind::Adjusted],
-            &["boom(int)", "abort"],
+            &["boom(int)", "abort(int) (.cfi)"],
         ),
         (
             Format::Systemd,
@@ -168,4 +168,31 @@ fn other_producers() {
     let report = read_form(Format::Systemd, systemd.as_bytes(), &Options::default()).unwrap();
     let names: Vec<&str> = report.threads.iter().map(|thread| thread.name.as_str()).collect();
     assert_eq!(names, ["Stack trace of thread 7:", "Stack trace of thread 8:"]);
+}
+
+/// The addresses around a signal are exact, and a frame in no module keeps its place.
+#[test]
+fn signals_and_frames_without_a_module() {
+    let llvm = " #0 0x00007f0012345678 llvm::sys::PrintStackTrace(llvm::raw_ostream&, int) (/a/libLLVM.so+0x10)\n \
+                #1 0x00007f0012345679 llvm::sys::RunSignalHandlers() (/a/libLLVM.so+0x20)\n \
+                #2 0x00007f001234567a (/a/libLLVM.so+0x30)\n #3 0x00007f001234567b (/a/libc.so.6+0x3c050)\n \
+                #4 0x00007f001234567c (/a/app+0x40)\n #5 0x00007f0000001000\n #6 0x00007f001234567d (/a/app+0x50)\n";
+    let report = read_form(Format::Llvm, llvm.as_bytes(), &Options::default()).unwrap();
+    assert_eq!(report.threads.len(), 1);
+    let exact: Vec<usize> = report.threads[0]
+        .frames
+        .iter()
+        .enumerate()
+        .filter(|(_, frame)| frame.kind == AddressKind::Exact)
+        .map(|(at, _)| at)
+        .collect();
+    assert_eq!(exact, [3, 4]);
+    assert_eq!(report.threads[0].frames[5].place, ReportedAddress::Unknown);
+    let systemd = "#0  0x00007f0012345678 __restore_rt (libc.so.6 + 0x2724a)\n\
+                   #1  0x00007f0000000000 n/a (n/a + 0x0)\n#2  0x0000000000408c96 main (/opt/app + 0x8c96)\n";
+    let report = read_form(Format::Systemd, systemd.as_bytes(), &Options::default()).unwrap();
+    let frames = &report.threads[0].frames;
+    assert_eq!((frames[1].place, frames[1].kind), (ReportedAddress::Unknown, AddressKind::Exact));
+    assert_eq!(frames[2].place, ReportedAddress::Offset { module: 1, offset: 0x8c96 });
+    assert_eq!(report.modules.len(), 2);
 }

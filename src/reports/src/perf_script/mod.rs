@@ -75,7 +75,8 @@ pub(crate) fn is_one(bytes: &[u8]) -> bool {
         let line = &*String::from_utf8_lossy(line);
         let is_below = std::mem::take(&mut untimed) && line.starts_with('\t');
         let has_frame = |line| is_of_stack(line) && FrameLine::parse(line).is_some() || is_in_columns(line);
-        if (is_below || heading) && has_frame(line) {
+        // Any text may end as a heading without a time does.
+        if is_below && is_in_columns(line) || heading && has_frame(line) {
             return true;
         }
         match Heading::timed(line) {
@@ -198,12 +199,32 @@ pub(crate) fn open<'b>(bytes: &'b [u8], options: &Options) -> Result<Opened<'b>,
             let (report, threads) = Samples::read(text, options)?.report(options);
             Ok(Opened::new(report, threads))
         }
-        // The stacks refer to the copy.
+        // A name that the kernel cut inside of a letter. The stacks refer to the copy.
         Cow::Owned(text) => {
-            let (mut report, mut threads) = Samples::read(&text, options)?.report(options);
-            report.threads = std::iter::from_fn(|| threads.thread()).collect();
-            Ok(Opened::whole(report))
+            let mut report = None;
+            let threads = CopyAndThreads::try_new(text, |text| {
+                let (read, threads) = Samples::read(text, options)?.report(options);
+                report = Some(read);
+                Ok::<_, ReportError>(threads)
+            })?;
+            // The closure has run where there is no error.
+            let problem = || ReportError::Damaged { format: Format::PerfScript, problem: String::new() };
+            Ok(Opened::new(report.ok_or_else(problem)?, threads))
         }
+    }
+}
+
+self_cell::self_cell!(
+    struct CopyAndThreads {
+        owner: String,
+        #[covariant]
+        dependent: Threads,
+    }
+);
+
+impl ThreadSource for CopyAndThreads {
+    fn next(&mut self, _: &mut Report) -> Option<Thread> {
+        self.with_dependent_mut(|_, threads| threads.thread())
     }
 }
 

@@ -123,7 +123,7 @@ fn cpu(words: Words<'_>, most: u64) -> Result<ProfileRecord, Problem> {
             label: Vec::new(),
         });
     }
-    finish(&mut record, strings, locations, words.bytes.get(text..).unwrap_or_default());
+    finish(&mut record, strings, locations, words.bytes.get(text..).unwrap_or_default(), most)?;
     Ok(record)
 }
 
@@ -162,13 +162,30 @@ fn push(strings: &mut Vec<String>, text: &str) -> i64 {
     strings.len() as i64 - 1
 }
 
+/// Memory for a mapping: its record, its name, and the module that it becomes.
+const MAPPING_BYTES: u64 = 1 << 10;
+
 /// Adds the mappings of the text, and the locations.
-fn finish(record: &mut ProfileRecord, mut strings: Vec<String>, locations: Locations, maps: &[u8]) {
+///
+/// # Errors
+/// The mappings take too much memory.
+fn finish(
+    record: &mut ProfileRecord,
+    mut strings: Vec<String>,
+    locations: Locations,
+    maps: &[u8],
+    most: u64,
+) -> Result<(), Problem> {
+    let mut memory = 0;
     for line in maps.split(|byte| *byte == b'\n') {
         // A line may be damaged, and others be words of gperftools' own.
         let line = String::from_utf8_lossy(line);
         let entry = parse_maps(line.trim()).ok().and_then(|mut entries| entries.pop());
         let Some(entry) = entry.filter(|entry| entry.executable) else { continue };
+        memory += MAPPING_BYTES + 4 * entry.path.len() as u64;
+        if memory > most / 2 {
+            return Err(Problem::Memory(memory));
+        }
         record.mapping.push(Mapping {
             id: record.mapping.len() as u64 + 1,
             memory_start: entry.start,
@@ -194,6 +211,7 @@ fn finish(record: &mut ProfileRecord, mut strings: Vec<String>, locations: Locat
     };
     record.location = locations.0.iter().enumerate().map(location).collect();
     record.string_table = strings;
+    Ok(())
 }
 
 /// The first line of a profile of the heap: `heap profile: 1: 2 [ 3: 4] @ heap_v2/524288`.
@@ -272,7 +290,7 @@ fn heap(bytes: &[u8], header: HeapHeader, most: u64) -> Result<ProfileRecord, Pr
         let location_id = addresses(rest).map(|address| locations.id(address)).collect();
         record.sample.push(Sample { location_id, value, label: Vec::new() });
     }
-    finish(&mut record, strings, locations, maps);
+    finish(&mut record, strings, locations, maps, most)?;
     Ok(record)
 }
 

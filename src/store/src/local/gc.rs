@@ -71,19 +71,23 @@ struct Candidate<'s> {
     is_bare: bool,
 }
 
-/// Removes the folder of a conversion that was killed, and its files: a conversion makes no folder in it.
-fn remove_scratch(folder: &Path) -> Result<u64, StoreError> {
-    let mut removed = 0;
-    for file in read_own_folder(folder)?.iter().filter(|file| is_file(file)) {
+/// Removes the folder of a conversion that was killed, and its files: a conversion makes no folder in it. What another user made and this
+/// one cannot remove stays.
+fn remove_scratch(folder: &Path, litter_age: Duration) -> u64 {
+    let files = read_own_folder(folder).unwrap_or_default();
+    let is_old = |file: &fs::DirEntry| age(&file.path()).is_none_or(|age| age >= litter_age);
+    // A conversion that is still writing changes the time of its file alone.
+    if !files.iter().all(is_old) {
+        return 0;
+    }
+    let is_ours = |file: &&fs::DirEntry| {
         let name = file.file_name();
         // The converter writes a file under such a name, and then renames it.
-        if name == SCRATCH_FILE || name.as_encoded_bytes().starts_with(b".fsym-") {
-            remove_file(&file.path())?;
-            removed += 1;
-        }
-    }
+        is_file(file) && (name == SCRATCH_FILE || name.as_encoded_bytes().starts_with(b".fsym-"))
+    };
+    let removed = files.iter().filter(is_ours).filter(|file| fs::remove_file(file.path()).is_ok()).count();
     remove_empty(folder);
-    Ok(removed)
+    removed as u64
 }
 
 impl LocalStore {
@@ -309,7 +313,7 @@ impl LocalStore {
             let is_ours = is_lock || name.as_encoded_bytes().starts_with(TEMPORARY.as_bytes());
             let is_old = || age(&path).is_some_and(|age| age >= litter_age);
             if is_ours && !is_lock && file.file_type().is_ok_and(|kind| kind.is_dir()) && is_old() {
-                removed += remove_scratch(&path)?;
+                removed += remove_scratch(&path, litter_age);
                 continue;
             }
             if !is_ours || !is_file(&file) || !is_old() {

@@ -31,6 +31,7 @@ use crate::toolchain::linkers::{
 use crate::util::text::{self, shown};
 use layout::Layout;
 use sections::{Contents, DebugLayout};
+pub(super) use symbols::exported_parts;
 
 /// The largest section alignment that synthetic addresses respect. It is above any page size in use.
 const MAX_ALIGN: u64 = 1 << 32;

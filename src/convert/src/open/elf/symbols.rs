@@ -113,10 +113,7 @@ pub(super) fn read<'f>(
     let ((whole, shared), dynamic) = rayon::join(whole, || read(elf::SHT_DYNSYM.0, true));
     let mut new = shared.others(&whole, dynamic.symbols, &dynamic.hashes);
     if !new.is_empty() {
-        // What is left of a name whose second half became a version is no other name of the function.
-        let exported = whole.symbols.iter().filter(|symbol| symbol.binding != Binding::Local);
-        let parts = exported.filter_map(|symbol| Some((symbol.address, exported_part(symbol.name)?)));
-        let parts: HashSet<(u64, &[u8])> = parts.collect();
+        let parts = exported_parts(&whole.symbols);
         new.retain(|symbol| !parts.contains(&(symbol.address, symbol.name)));
     }
     diagnostics.merge(whole.diagnostics.into_vec());
@@ -129,6 +126,12 @@ pub(super) fn read<'f>(
     files.extend(dynamic.files);
     marks.extend(dynamic.marks);
     SymbolTables { symbols, files, marks, versions }
+}
+
+/// What is left in `.dynsym` of names whose second half became a version, with their addresses: no other names of these functions.
+pub(in crate::open) fn exported_parts<'f>(symbols: &[Symbol<'f>]) -> HashSet<(u64, &'f [u8])> {
+    let exported = symbols.iter().filter(|symbol| symbol.binding != Binding::Local);
+    exported.filter_map(|symbol| Some((symbol.address, exported_part(symbol.name)?))).collect()
 }
 
 /// The least number of symbols that one parallel task looks up in the other table.

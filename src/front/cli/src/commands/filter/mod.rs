@@ -152,6 +152,13 @@ impl State<'_> {
             (Some(symbol), Some(module)) => self.place_of_symbol(&frame, symbol, module),
             (None, Some(module)) => self.process.place(module, frame.id.as_deref(), frame.address),
         };
+        let place = match place {
+            // systemd-coredump counts from where the module is mapped.
+            ReportedAddress::Image { module, address } if form == LineForm::Systemd => {
+                ReportedAddress::Offset { module, offset: address }
+            }
+            other => other,
+        };
         self.pending_bytes += line.len();
         let repeats = Vec::new();
         self.pending.push(Pending { line: line.to_owned(), returns, form, frame, place, repeats });

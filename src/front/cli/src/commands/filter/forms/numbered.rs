@@ -10,7 +10,7 @@ pub(super) fn frame(format: Format, line: &str) -> Option<Frame> {
     let (prefix, line) = numbered::parse(format, line)?;
     // In a log a number and an address alone are too little.
     let is_frame = line.place.is_some()
-        || format == Format::Llvm
+        || format == Format::Llvm && !line.names.is_empty()
         || line.names == "(<unknown module>)"
         || line.names.strip_prefix("in ").is_some_and(|names| !names.is_empty());
     let (module, address) =
