@@ -126,9 +126,12 @@ fn an_overflow_of_the_stack_is_walked_to_its_first_function() {
         assert_eq!(found.last().unwrap().0, last, "{argument}");
         assert_eq!(found[found.len() - 2].0, "deep", "{argument}");
         let crashed = report.threads.iter().find(|thread| thread.crashed).unwrap().id.unwrap();
-        let [warning] = &report.warnings[..] else { panic!("{argument}: {:?}", report.warnings) };
-        assert!(warning.starts_with(&format!("thread {crashed}: its stack pointer 0x")), "{warning}");
-        assert!(warning.contains("outside of the memory of its stack"), "{warning}");
+        // Where the kernel placed the stack, the push that overflows may begin at its last byte: then the pointer is still inside.
+        assert!(report.warnings.len() <= 1, "{argument}: {:?}", report.warnings);
+        for warning in &report.warnings {
+            assert!(warning.starts_with(&format!("thread {crashed}: its stack pointer 0x")), "{warning}");
+            assert!(warning.contains("outside of the memory of its stack"), "{warning}");
+        }
     }
 }
 
