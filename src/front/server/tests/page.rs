@@ -446,6 +446,12 @@ fn an_example_a_copy_and_a_download() {
         assert!(copied.contains(part), "{part}: {copied}");
     }
 
+    assert!(
+        copied.ends_with("\n\nModules:\n/usr/bin/shop: no symbol file\nlibc.so.6: no symbol file\n"),
+        "{copied}"
+    );
+    assert!(copied.contains("#1   ?? 0x2000 in shop\n"), "{copied}");
+
     browser.run("document.getElementById('save').focus()");
     browser.press(&["\u{e007}"]);
     let saved = folder.path().join("foldsym.json");
