@@ -308,6 +308,9 @@ fn the_thread_that_crashed_comes_first() {
         assert_eq!(count, 1, "{file}");
         let page = text(&browser, "results");
         let folder = programs.store.root().to_str().unwrap().to_owned();
+        // The answer itself names the folder.
+        let script = format!("return shown.json.includes({})", json!(folder));
+        assert_eq!(browser.run(&script), true, "{file}");
         assert!(!page.contains(&folder) && !page.contains("not found"), "{page}");
         browser.picture(&format!("{file}.png"));
     }
