@@ -22,7 +22,11 @@ pub(crate) struct Received {
 
 /// Receives a body of at most `one` bytes.
 pub(crate) async fn receive(body: Body, one: usize, memory: &Memory) -> Result<Received, Refusal> {
-    let too_large = || Refusal::too_large(format!("a request has at most {one} bytes"));
+    let too_large = || {
+        Refusal::too_large(format!(
+            "a request has at most {one} bytes (--max-body): `foldsym symbolize` reads larger reports where they are"
+        ))
+    };
     // What the client announces: it need not keep its word. A body that is announced as too large is not waited for.
     let said = body.size_hint();
     if said.lower() > one as u64 {

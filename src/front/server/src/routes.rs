@@ -70,8 +70,9 @@ pub(crate) fn router(shared: Arc<Shared>, origins: &[String]) -> Result<Router, 
         cors.allow_origin(origins.iter().map(parse).collect::<Result<Vec<_>, _>>()?)
     };
     let limited = middleware::from_fn_with_state(shared.clone(), limited);
+    let limit = shared.limits.body;
     let mut router = Router::new()
-        .route("/", get(page::page))
+        .route("/", get(move || page::page(limit)))
         .route("/health", get(health))
         .route("/symbolicate", post(symbolicate))
         .route("/store", get(store))

@@ -35,8 +35,5 @@ fn signal(line: &Line<'_>) -> Option<usize> {
 /// The heading of a dump, and the reason above it.
 fn says(line: &str) -> Option<&str> {
     let begins = |start: &&str| line.starts_with(*start);
-    ["Stack dump", "PLEASE submit a bug report", "fatal error: "]
-        .iter()
-        .any(|start| begins(start))
-        .then_some(line)
+    ["Stack dump", "PLEASE submit a bug report", "fatal error: "].iter().any(begins).then_some(line)
 }

@@ -95,6 +95,23 @@ impl Browser {
         self.command("goog/cdp/execute", &json!({"cmd": "Emulation.setEmulatedMedia", "params": params}));
     }
 
+    /// Gives the page this width, which may be less than a window has.
+    pub(crate) fn width(&self, width: u32) {
+        let params = json!({"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": false});
+        self.command(
+            "goog/cdp/execute",
+            &json!({"cmd": "Emulation.setDeviceMetricsOverride", "params": params}),
+        );
+    }
+
+    /// Lets the page write to the clipboard, and puts downloads into a folder.
+    pub(crate) fn allow_copies_and_downloads(&self, folder: &Path) {
+        let permissions = json!({"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]});
+        self.command("goog/cdp/execute", &json!({"cmd": "Browser.grantPermissions", "params": permissions}));
+        let params = json!({"behavior": "allow", "downloadPath": folder});
+        self.command("goog/cdp/execute", &json!({"cmd": "Browser.setDownloadBehavior", "params": params}));
+    }
+
     /// What a script returns.
     pub(crate) fn run(&self, script: &str) -> Value {
         self.command("execute/sync", &json!({"script": script, "args": []}))
