@@ -292,7 +292,8 @@ fn function_inside(case: &Case) -> bool {
                     && symbol.name == theirs
                     && case.ours.start.is_some_and(|start| start < symbol.address)
             });
-            let agreed = |other: &Answer| other.outermost().is_some_and(|frame| frame.name == ours);
+            let is_name = |name: &String| name == ours || case.ours.aliases.contains(name);
+            let agreed = |other: &Answer| other.outermost().is_some_and(|frame| is_name(&frame.name));
             let declared = case.ours.outermost().is_some_and(|frame| frame.start_line > 0);
             inside && declared && case.other.is_none_or(agreed)
         })

@@ -275,3 +275,31 @@ fn files_may_be_shared_between_threads() {
         assert_eq!(*bytes, [number as u8; 100]);
     }
 }
+
+/// GNU ld leaves the first half of `*Type@Base#method` in `.dynsym`: it is no other name of the function, also where the whole name is in a
+/// debug file.
+#[test]
+fn half_a_name_of_a_stripped_program_is_no_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let (program, debug) = (dir.path().join("prog"), dir.path().join("prog.debug"));
+    let file = |is_stripped: bool| {
+        let mut elf = Elf::x86_64(3);
+        let text = elf.add(".text", if is_stripped { PROGBITS } else { NOBITS }, CODE, 0x1000, &[0x90; 0x40]);
+        elf.add_build_id(&ID);
+        match is_stripped {
+            true => elf.dynamic = vec![func("*Type", 0x1010, 4, 1)],
+            false => {
+                elf.add(".debug_info", PROGBITS, 0, 0, b"separate");
+                elf.symbols = vec![func("*Type@Base#method", 0x1010, 4, text as u16)];
+            }
+        }
+        elf.build()
+    };
+    fs::write(&program, file(true)).unwrap();
+    fs::write(&debug, file(false)).unwrap();
+    let options = OpenOptions { debug_file: Some(debug), ..OpenOptions::default() };
+    let files = Files::new();
+    let image = open_image(&files, &program, &options).unwrap();
+    let names: Vec<&[u8]> = image.symbols.iter().map(|symbol| symbol.name).collect();
+    assert_eq!(names, [b"*Type@Base#method"]);
+}

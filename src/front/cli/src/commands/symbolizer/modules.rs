@@ -417,10 +417,13 @@ impl Module<'_> {
                 (line.line, line.column, line.start_line) = (frame.line, frame.column, frame.start_line);
                 line.start = found.start.filter(|_| frame.is_outermost).map(|start| start.wrapping_sub(base));
                 line.is_approximate = false;
-                // The tools give a function without a description the file of its symbol.
-                if frame.is_outermost && frame.start_line == 0 {
+                // The tools give a function without a description the file of its symbol; LLVM's ask for symbols only if they print linkage
+                // names.
+                let has_line = !line.file.is_empty() || line.line > 0;
+                // A function of Go is described with a file and no line.
+                if frame.is_outermost && frame.start_line == 0 && !has_line {
                     let of_symbol = std::mem::take(&mut line.start_file);
-                    if line.file.is_empty() && line.line == 0 {
+                    if options.tool == Tool::GnuAddr2line || options.functions == FunctionNames::Linkage {
                         line.file = of_symbol;
                     }
                 }
