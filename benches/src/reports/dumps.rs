@@ -101,7 +101,7 @@ pub(super) fn minidump_threads(count: u64) -> Vec<u8> {
 pub(super) fn minidump_modules(count: u64) -> Vec<u8> {
     let mut dump = Dump::new(3);
     dump.threads(1, &callers(16));
-    dump.modules(count, &"n".repeat(100));
+    dump.modules(count, &"n".repeat(20));
     dump.finish()
 }
 
