@@ -38,7 +38,7 @@ const fn with_table(report: HostileReport) -> HostileReport {
 
 /// All hostile reports.
 pub const ALL: &[HostileReport] = &[
-    report("json-frames", "frames of one stack, in one module with a long name", 1_000, texts::json_frames),
+    report("json-frames", "frames of one stack, in one module with a long name", 100, texts::json_frames),
     with_table(report("json-lines", "stacks of one frame, each with its own module", 300, texts::json_lines)),
     report(
         "json-modules",
@@ -47,7 +47,7 @@ pub const ALL: &[HostileReport] = &[
         texts::json_modules,
     ),
     report("json-nested", "stacks with a hundred lists inside of each other", 500, texts::json_nested),
-    report("symbolicate-frames", "frames in modules of one name", 1_000, texts::symbolicate_frames),
+    report("symbolicate-frames", "frames in modules of one name", 100, texts::symbolicate_frames),
     report("symbolicate-stacks", "stacks without frames", 4_000, texts::symbolicate_stacks),
     report("symbolicate-jobs", "jobs of one module and one frame", 300, texts::symbolicate_jobs),
     report(
@@ -62,7 +62,7 @@ pub const ALL: &[HostileReport] = &[
         600,
         texts::sanitizer_frames,
     ),
-    report("sanitizer-stacks", "stacks of one frame below one long heading", 1_000, texts::sanitizer_stacks),
+    report("sanitizer-stacks", "stacks of one frame below one long heading", 200, texts::sanitizer_stacks),
     report("sanitizer-inlined", "lines of one frame with a function each", 600, texts::sanitizer_inlined),
     report("llvm-names", "frames with long names", 200, texts::llvm),
     report("android-ids", "frames with a build id each", 500, texts::android),
@@ -89,12 +89,12 @@ pub const ALL: &[HostileReport] = &[
     with_table(report(
         "minidump-threads",
         "threads that share one stack, each word of which may be a caller",
-        100,
+        25,
         dumps::minidump_threads,
     )),
     report("minidump-modules", "modules that share one name of 20 letters", 1_000, dumps::minidump_modules),
     report("minidump-memory", "ranges of memory that share their bytes", 10_000, dumps::minidump_memory),
-    report("core-threads", "threads that share one stack of frame pointers", 100, dumps::core_threads),
+    report("core-threads", "threads that share one stack of frame pointers", 50, dumps::core_threads),
     report("core-depth", "frame pointers of one stack", 1_000, dumps::core_depth),
     report("core-notes", "notes of an unknown type", 4_000, dumps::core_notes),
     report("core-files", "mapped files that overlap", 400, dumps::core_files),

@@ -393,7 +393,11 @@ impl Bench {
             return Ok(MadeInput { path: table, out: folder.join("out.parquet"), bytes });
         }
         let bytes = plain.min(64 * len(&path)?);
-        Ok(MadeInput { path, out: folder.join("out"), bytes })
+        let out = match input {
+            Input::Program { .. } => "out.fsym",
+            Input::Report { .. } => "out.parquet",
+        };
+        Ok(MadeInput { path, out: folder.join(out), bytes })
     }
 
     fn command(&self, around: &[&str], input: &Input, path: &Path, out: &Path) -> Command {
