@@ -80,7 +80,7 @@ pub const ALL: &[HostileReport] = &[
         profiles::names,
     )),
     report("pprof-lines", "lines of one location", 8_000, profiles::lines),
-    with_table(report("pprof-labels", "labels of one sample", 8_000, profiles::labels)),
+    report("pprof-labels", "labels of one sample", 8_000, profiles::labels),
     report("pprof-mappings", "mappings of one range, and a location in each", 400, profiles::mappings),
     report("pprof-depth", "frames of one sample at one location", 4_000, profiles::depth),
     report("gperftools-stacks", "stacks of one frame", 1_000, profiles::gperftools_stacks),
