@@ -1,8 +1,9 @@
 //! Shared by the measuring programs: the floor (a bare walk over DWARF), the system's account of the cost of a process, and hostile
-//! programs of any size.
+//! programs and reports of any size.
 //!
 //! Nothing here names foldsym's own crates. `benches/compare` links this library too.
 
 pub mod floor;
 pub mod process;
+pub mod reports;
 pub mod shapes;

@@ -22,11 +22,19 @@ pub(crate) fn built(programs: &[&str]) -> Result<Option<PathBuf>, String> {
 /// # Errors
 /// A build that fails, or a folder without one of the programs.
 pub(crate) fn build(package: &str, programs: &[&str]) -> Result<PathBuf, String> {
+    build_with(package, programs, "")
+}
+
+/// The same with features, separated by commas. A folder that `FOLDSYM_BUILT` names is taken without a question for its features.
+///
+/// # Errors
+/// As [`build`].
+pub(crate) fn build_with(package: &str, programs: &[&str], features: &str) -> Result<PathBuf, String> {
     if let Some(folder) = built(programs)? {
         return Ok(folder);
     }
     let mut build = sh::cargo();
-    build.args(["build", "--quiet", "--release", "--package", package]);
+    build.args(["build", "--quiet", "--release", "--package", package, "--features", features]);
     build.args(programs.iter().flat_map(|name| ["--bin", name]));
     sh::run(&mut build)?;
     Ok(sh::target_dir().join("release"))

@@ -53,12 +53,20 @@ pub(crate) fn head(title: &str, task: &str, args: &[String], tools: &[&str]) -> 
     text
 }
 
-/// The command to measure, with its server: the one that is given, else the workspace's release build.
+/// The command to measure, with its server and remote stores: the one that is given, else the workspace's release build.
 pub(crate) fn command_with_server(given: Option<&Path>) -> Result<PathBuf, String> {
     if let Some(given) = given {
         return Ok(given.to_owned());
     }
-    sh::run(sh::cargo().args(["build", "--quiet", "--release", "-p", "foldsym", "--features", "serve"]))?;
+    sh::run(sh::cargo().args([
+        "build",
+        "--quiet",
+        "--release",
+        "-p",
+        "foldsym",
+        "--features",
+        "serve,remote",
+    ]))?;
     Ok(sh::target_dir().join("release/foldsym"))
 }
 

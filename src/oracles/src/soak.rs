@@ -2,18 +2,22 @@
 //! ways of [`Break`]. No request of the others may fail, each answer has the bytes of the first, the server's memory stays flat, and its
 //! processor time a frame is compared with that of `foldsym stack --json` over the same lines, which runs again and again meanwhile.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Read};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::results;
+use crate::served::{Request, Server, ask, connect, mb};
+use crate::soak_hostile;
 use xtask::sh;
 
-const HELP: &str = "cargo xtask soak [--seconds N] [--clients N] [--foldsym PATH] [--publish]
+const HELP: &str = "cargo xtask soak [--hostile] [--seconds N] [--clients N] [--foldsym PATH] [--publish]
 
+  --hostile    ordinary clients beside those that read nothing, send slowly, send hostile reports and ask for what a silent
+               remote store has: the memory of the server stays below its --memory. Takes --seconds and --foldsym alone
   --seconds N  600 without it
   --clients N  64 without it
   --foldsym PATH  the command, with its server (default: the workspace's release build, which is made)
@@ -57,10 +61,12 @@ struct SoakOptions {
     clients: u64,
     foldsym: Option<PathBuf>,
     publish: bool,
+    hostile: bool,
 }
 
 fn parse(args: &[String]) -> Result<Option<SoakOptions>, String> {
-    let mut options = SoakOptions { seconds: 600, clients: 64, foldsym: None, publish: false };
+    let mut options =
+        SoakOptions { seconds: 600, clients: 64, foldsym: None, publish: false, hostile: false };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         let slot = match arg.as_str() {
@@ -71,6 +77,10 @@ fn parse(args: &[String]) -> Result<Option<SoakOptions>, String> {
             }
             "--publish" => {
                 options.publish = true;
+                continue;
+            }
+            "--hostile" => {
+                options.hostile = true;
                 continue;
             }
             "--seconds" => &mut options.seconds,
@@ -96,9 +106,13 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         Command::new(&foldsym).args(["convert", "--quiet"]).arg(set.join("program")).arg("-o").arg(&symbols),
     )?;
     let (body, frames) = body(&sh::read(&set.join("stacks"))?);
+    if options.hostile {
+        let length = Duration::from_secs(options.seconds);
+        return soak_hostile::run(&foldsym, &symbols, &scratch, &body, length);
+    }
     let lines = scratch.join("lines");
     std::fs::write(&lines, body.repeat(REPEATS)).map_err(|error| error.to_string())?;
-    let server = Server::start(&foldsym, &symbols, &scratch)?;
+    let server = Server::start(&foldsym, &symbols, &scratch, &[])?;
     let compare = || in_process(&foldsym, &symbols, &lines, frames * REPEATS as u64);
     let load = load(&server, &options, &body, compare)?;
     let mine = load.seconds / load.frames.max(1) as f64;
@@ -142,10 +156,6 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-fn mb(kilobytes: u64) -> f64 {
-    kilobytes as f64 / 1024.0
-}
-
 /// Lines of recorded stacks as JSON, and how many frames they have.
 fn body(stacks: &str) -> (String, u64) {
     let (mut body, mut frames) = (String::new(), 0);
@@ -186,55 +196,6 @@ fn in_process(foldsym: &Path, symbols: &Path, lines: &Path, frames: u64) -> Resu
     Ok((seconds("self", 13)? - before) / frames as f64)
 }
 
-struct Server {
-    child: Child,
-    address: String,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Server {
-    fn start(foldsym: &Path, symbols: &Path, scratch: &Path) -> Result<Self, String> {
-        let log = std::fs::File::create(scratch.join("log")).map_err(|error| error.to_string())?;
-        let mut command = Command::new(foldsym);
-        command
-            .args(["serve", "--read-only", "--metrics", "--listen", "127.0.0.1:0", "--search"])
-            .arg(symbols);
-        let mut child =
-            command.stdout(Stdio::piped()).stderr(log).spawn().map_err(|error| error.to_string())?;
-        let mut line = String::new();
-        let out = child.stdout.take().ok_or("no output")?;
-        BufReader::new(out).read_line(&mut line).map_err(|error| error.to_string())?;
-        let address = line.trim().trim_start_matches("http://").trim_end_matches('/').to_owned();
-        Ok(Self { child, address })
-    }
-
-    /// Frames that it says it answered.
-    fn frames(&self) -> Result<u64, String> {
-        let failed = |error: std::io::Error| error.to_string();
-        let mut stream = TcpStream::connect(&self.address).map_err(failed)?;
-        let head = format!("GET /metrics HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.address);
-        stream.write_all(head.as_bytes()).map_err(failed)?;
-        let mut text = String::new();
-        stream.read_to_string(&mut text).map_err(failed)?;
-        let count = text.lines().find_map(|line| line.strip_prefix("foldsym_frames_total "));
-        count.and_then(|count| count.trim().parse().ok()).ok_or_else(|| format!("no count of frames: {text}"))
-    }
-
-    /// Kilobytes: `VmRSS:` as they are, `VmHWM:` the most that there were.
-    fn memory(&self, field: &str) -> Result<u64, String> {
-        let text = sh::read(Path::new(&format!("/proc/{}/status", self.child.id())))?;
-        let line = text.lines().find_map(|line| line.strip_prefix(field));
-        line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok())
-            .ok_or_else(|| format!("no {field}"))
-    }
-}
-
 /// What the clients saw together.
 #[derive(Default)]
 struct Load {
@@ -252,51 +213,12 @@ struct Load {
     memory: [u64; 2],
 }
 
-/// Connects to the server.
-fn connect(address: &str) -> Result<TcpStream, String> {
-    let stream = TcpStream::connect(address).map_err(|error| error.to_string())?;
-    stream.set_read_timeout(Some(Duration::from_secs(120))).map_err(|error| error.to_string())?;
-    Ok(stream)
-}
-
-/// Sends a request with `sent` bytes of its body.
-fn send(stream: &mut TcpStream, address: &str, body: &str, sent: usize, more: &str) -> Result<(), String> {
-    let head = format!(
-        "POST /symbolicate HTTP/1.1\r\nHost: {address}\r\n{more}Content-Length: {}\r\n\r\n",
-        body.len()
-    );
-    let mut write = |bytes: &[u8]| stream.write_all(bytes).map_err(|error| error.to_string());
-    write(head.as_bytes())?;
-    write(&body.as_bytes()[..sent])
-}
-
 /// Connects for a request that is broken off.
 fn begin(address: &str, body: &str, sent: usize, more: &str) -> Result<TcpStream, String> {
     let mut stream = connect(address)?;
-    send(&mut stream, address, body, sent, more)?;
+    let request = Request { address, path: "/symbolicate", more };
+    request.send(&mut stream, body.as_bytes(), sent)?;
     Ok(stream)
-}
-
-/// Asks once, over a connection that stays open, as clients of HTTP/1.1 keep theirs. `Err` for an answer that is none.
-fn ask(stream: &mut BufReader<TcpStream>, address: &str, body: &str) -> Result<Vec<u8>, String> {
-    send(stream.get_mut(), address, body, body.len(), "")?;
-    let failed = |error: std::io::Error| error.to_string();
-    let (mut head, mut length) = (String::new(), None);
-    loop {
-        let before = head.len();
-        if stream.read_line(&mut head).map_err(failed)? == 0 {
-            return Err("no head".to_owned());
-        }
-        let line = head[before..].trim_end();
-        if line.is_empty() {
-            break;
-        }
-        let lower = line.to_ascii_lowercase();
-        length = lower.strip_prefix("content-length:").and_then(|text| text.trim().parse().ok()).or(length);
-    }
-    let mut answer = vec![0; length.ok_or("an answer without its length")?];
-    stream.read_exact(&mut answer).map_err(failed)?;
-    if head.starts_with("HTTP/1.1 200 ") { Ok(answer) } else { Err(head) }
 }
 
 /// Breaks a request off. A connection that is closed with something to read is reset by the system (RFC 1122 4.2.2.13).

@@ -17,6 +17,7 @@ const SWEEPS: &[&[&str]] = &[
     &["blowup", "--pairs"],
     &["fold", "--seeds", "3"],
     &["trace"],
+    &["soak", "--hostile", "--seconds", "60"],
     &["soak-store", "600"],
     &["fuzz", "--seconds", "600"],
 ];

@@ -16,7 +16,7 @@ pub const ORACLES: &[Task] = &[
     },
     Task {
         name: "soak",
-        help: "64 clients ask the server, some break off: no failure, flat memory, CPU a frame",
+        help: "64 clients ask the server, some break off: no failure, flat memory, CPU a frame; with hostile clients (--hostile)",
     },
     Task { name: "stacks", help: "walk cores at random stops of a program, beside gdb" },
     Task { name: "steps", help: "time steps of a walk by section UNWIND, beside framehop" },
@@ -37,7 +37,10 @@ pub const ORACLES: &[Task] = &[
     },
     Task { name: "fold", help: "programs that know who is on their stacks, against foldsym stack" },
     Task { name: "noicf", help: "folded functions against the same objects linked without folding" },
-    Task { name: "blowup", help: "hostile programs of every shape: their cost must grow as their size does" },
+    Task {
+        name: "blowup",
+        help: "hostile programs and reports of every shape: their cost must grow as their size does",
+    },
     Task { name: "trace", help: "programs stepped beside the same objects linked without folding" },
     Task { name: "unfolded", help: "how sure answers are in programs that nobody folded" },
     Task { name: "blocks", help: "basic blocks against llvm-readobj --bb-addr-map" },
