@@ -364,7 +364,7 @@ fn stacks_of_llvm_android_and_systemd_are_read() {
             "systemd",
             // The program is linked at 0x200000.
             "Stack trace of thread 1:\n#0  0x00005500002011c0 n/a (/opt/inline.clang-dwarf5 + 0x11c0)\n",
-            "#0   0x00000000002011c0 in step1",
+            "#0   0x00000000000011c0 in step1",
         ),
     ] {
         std::fs::write(&path, text).unwrap();
