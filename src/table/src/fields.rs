@@ -29,7 +29,7 @@ pub struct SymbolFields(u32);
 
 impl SymbolFields {
     /// All of them.
-    pub const ALL: Self = Self(u32::MAX);
+    pub const ALL: Self = Self((1 << FIELDS.len()) - 1);
 
     /// The fields with these names, in any order.
     ///
@@ -37,7 +37,7 @@ impl SymbolFields {
     /// There is no field of a name, or no name at all.
     pub fn of<'n>(names: impl IntoIterator<Item = &'n str>) -> Result<Self, TableError> {
         let wrong = |what| TableError::Column { column: crate::SYMBOLS.to_owned(), what };
-        // There are 17 fields, so each has a bit.
+        // There are fewer than 32 fields, so each has a bit.
         let mut bits = 0;
         for name in names {
             let at = FIELDS.iter().position(|field| *field == name);

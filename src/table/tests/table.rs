@@ -91,7 +91,8 @@ reason: TEXT
 candidate_count: Int32
 candidates: list of TEXT
 unknown: TEXT
-message: TEXT";
+message: TEXT
+source: TEXT";
     assert_eq!(VERSION, "1");
     for (kind, text) in TEXT_KINDS.into_iter().zip(["Utf8 by Int32", "Utf8", "Utf8View"]) {
         let mut shown = String::new();
