@@ -98,6 +98,7 @@ def elements(row, line):
                     "reason": answer.get("Reason"),
                     "candidate_count": answer.get("CandidateCount"),
                     "candidates": candidates,
+                    "source": answer.get("Source"),
                 }
             )
     return out
