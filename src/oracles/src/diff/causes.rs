@@ -193,12 +193,18 @@ impl Case<'_> {
 fn several_functions(case: &Case) -> bool {
     let equal = |candidate: &Candidate| {
         differences(&candidate.frames, &case.theirs.frames, case.fields).iter().all(|difference| {
-            // The name may be another symbol of the same candidate.
-            let name = case.theirs.frames.get(difference.frame).map(|frame| &frame.name);
-            let outermost = difference.frame + 1 == case.theirs.frames.len();
-            difference.what == What::Name
-                && outermost
-                && name.is_some_and(|name| candidate.aliases.contains(name))
+            let (at, outermost) = (difference.frame, difference.frame + 1 == case.theirs.frames.len());
+            let (Some(own), Some(theirs)) = (candidate.frames.get(at), case.theirs.frames.get(at)) else {
+                return false;
+            };
+            outermost
+                && match difference.what {
+                    // The name may be another symbol of the same candidate.
+                    What::Name => candidate.aliases.contains(&theirs.name),
+                    // Of code without lines it shows the STT_FILE symbol.
+                    What::File => own.file.is_empty() && own.line == 0 && theirs.line == 0,
+                    _ => false,
+                }
         })
     };
     case.ours.candidates.len() > 1 && case.ours.candidates.iter().any(equal)
