@@ -1,5 +1,5 @@
 //! Reads stacks in text whose frames begin with `#` and a number. Each producer writes other addresses, so a line is read by the one form
-//! that it has whole: [`Line::read`]. A form is a file here and a row of the list of formats.
+//! that it has whole: [`parse`]. A form is a file here and a row of the list of formats.
 //!
 //! A logger may have put text in front of the number. A frame that the producer symbolized, and that names no module, keeps its place in the
 //! stack as an unknown frame.
