@@ -162,8 +162,8 @@ fn push(strings: &mut Vec<String>, text: &str) -> i64 {
     strings.len() as i64 - 1
 }
 
-/// Memory for a mapping: its record, its name, and the module that it becomes.
-const MAPPING_BYTES: u64 = 1 << 10;
+/// Memory for a mapping: its record, its name, and the module that it becomes; twice, as locations take some too.
+const MAPPING_BYTES: u64 = 2 << 10;
 
 /// Adds the mappings of the text, and the locations.
 ///
@@ -182,8 +182,8 @@ fn finish(
         let line = String::from_utf8_lossy(line);
         let entry = parse_maps(line.trim()).ok().and_then(|mut entries| entries.pop());
         let Some(entry) = entry.filter(|entry| entry.executable) else { continue };
-        memory += MAPPING_BYTES + 4 * entry.path.len() as u64;
-        if memory > most / 2 {
+        memory += MAPPING_BYTES + 8 * entry.path.len() as u64;
+        if memory > most {
             return Err(Problem::Memory(memory));
         }
         record.mapping.push(Mapping {
