@@ -14,8 +14,10 @@ pub struct Line<'l> {
     pub given: &'l str,
     /// The text between the address and the module, or behind the module: function, file and line, if the producer knew them.
     pub names: &'l str,
-    /// The module, and the link-time address in it; of systemd-coredump the offset from its first segment.
+    /// The module, and the address in it.
     pub place: Option<(&'l str, u64)>,
+    /// The address counts from the module's first segment. Otherwise it is a link-time address.
+    pub is_offset: bool,
     /// The module's build id, as it was written.
     pub id: Option<&'l str>,
     /// The kind of the address.
@@ -46,8 +48,6 @@ pub(crate) struct Form {
     pub(super) named: for<'l> fn(&Line<'l>) -> Option<Named<'l>>,
     /// What a line says that begins a report, if the producer writes such lines. Below it a frame needs no module.
     pub(super) says: for<'l> fn(&'l str) -> Option<&'l str>,
-    /// Addresses count from a module's first segment, and are not link-time addresses.
-    pub(super) is_offset: bool,
     /// How many frames out from this one a signal was delivered, if the line shows it: the frame there is the system's trampoline, and its
     /// caller is the code that was interrupted. Both have exact addresses.
     pub(super) signal: for<'l> fn(&Line<'l>) -> Option<usize>,

@@ -6,8 +6,7 @@ use super::line::{Form, Line, is_padded, numbered, place_at_end};
 use super::sanitizer;
 use crate::Format;
 
-pub(crate) const FORM: Form =
-    Form { format: Format::Llvm, read, named: sanitizer::named, says, is_offset: false, signal };
+pub(crate) const FORM: Form = Form { format: Format::Llvm, read, named: sanitizer::named, says, signal };
 
 /// Reads `#5 0x000055d0c1234567 (/opt/app+0x1165)`. With a symbolizer at hand LLVM names functions, with a place or the module; of code in no
 /// module it prints the address alone. All are return addresses, also the first, which is in the function that prints the stack; but for
@@ -22,7 +21,7 @@ fn read(text: &str) -> Option<Line<'_>> {
         return None;
     }
     let place = place.map(|(_, module, address)| (module, address));
-    Some(Line { number, given, names, place, id: None, kind: AddressKind::Return })
+    Some(Line { number, given, names, place, is_offset: false, id: None, kind: AddressKind::Return })
 }
 
 /// LLVM's handler of signals calls `RunSignalHandlers`, which prints the stack; the trampoline called the handler.

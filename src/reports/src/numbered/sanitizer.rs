@@ -21,8 +21,7 @@ use super::line::{Form, Line, Named, place_at_end};
 use crate::Format;
 use crate::names::{file_and_line, without_offset};
 
-pub(crate) const FORM: Form =
-    Form { format: Format::Sanitizer, read, named, says, is_offset: false, signal: |_| None };
+pub(crate) const FORM: Form = Form { format: Format::Sanitizer, read, named, says, signal: |_| None };
 
 /// Reads `#1 0x55d0c1234567 in f app.cpp:3 (/opt/app+0x1567) (BuildId: abcd)`. All parts may be missing but the number, and one of
 /// address and module. `None` for the lines of other producers: debuggers write two spaces after the number, Android two digits at least, and
@@ -54,7 +53,7 @@ fn read(text: &str) -> Option<Line<'_>> {
     }
     // The runtime adjusted the addresses of callers to be inside their calls.
     let kind = if index == 0 { AddressKind::Exact } else { AddressKind::Adjusted };
-    Some(Line { number: index, given, names: names.trim(), place, id, kind })
+    Some(Line { number: index, given, names: names.trim(), place, is_offset: false, id, kind })
 }
 
 /// Reads `in f(int) /src/a b.cpp:3:5`, or without `in` as ThreadSanitizer writes it.

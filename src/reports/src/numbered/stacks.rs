@@ -186,7 +186,7 @@ impl ThreadSource for Stacks<'_> {
                 is_full = thread.frames.len() == MAX_FRAMES;
                 let place =
                     match line.place.map(|(name, address)| (self.known.get(&(name, line.id)), address)) {
-                        Some((Some(&module), offset)) if self.form.is_offset => {
+                        Some((Some(&module), offset)) if line.is_offset => {
                             ReportedAddress::Offset { module, offset }
                         }
                         Some((Some(&module), address)) => ReportedAddress::Image { module, address },

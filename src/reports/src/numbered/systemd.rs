@@ -5,7 +5,7 @@ use foldsym_symbolize::AddressKind;
 use super::line::{Form, Line, Named, hex, is_padded, numbered};
 use crate::Format;
 
-pub(crate) const FORM: Form = Form { format: Format::Systemd, read, named, says, is_offset: true, signal };
+pub(crate) const FORM: Form = Form { format: Format::Systemd, read, named, says, signal };
 
 /// Reads `#0  0x000055d0c1234567 n/a (/opt/app + 0x1139)`: the offset is from where the module is mapped. A frame of no module has `n/a` for
 /// it. Callers are return addresses.
@@ -19,7 +19,15 @@ fn read(text: &str) -> Option<Line<'_>> {
     }
     let kind = if number == 0 { AddressKind::Exact } else { AddressKind::Return };
     let offset = hex(offset)?;
-    Some(Line { number, given, names, place: (module != "n/a").then_some((module, offset)), id: None, kind })
+    Some(Line {
+        number,
+        given,
+        names,
+        place: (module != "n/a").then_some((module, offset)),
+        is_offset: true,
+        id: None,
+        kind,
+    })
 }
 
 fn signal(line: &Line<'_>) -> Option<usize> {

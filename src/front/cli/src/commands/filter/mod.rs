@@ -153,8 +153,7 @@ impl State<'_> {
             (None, Some(module)) => self.process.place(module, frame.id.as_deref(), frame.address),
         };
         let place = match place {
-            // systemd-coredump counts from where the module is mapped.
-            ReportedAddress::Image { module, address } if form == LineForm::Systemd => {
+            ReportedAddress::Image { module, address } if frame.is_offset => {
                 ReportedAddress::Offset { module, offset: address }
             }
             other => other,

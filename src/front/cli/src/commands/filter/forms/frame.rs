@@ -26,6 +26,8 @@ pub(crate) struct Frame {
     pub(crate) id: Option<String>,
     /// A link-time address of the module, or an offset from the start of the function that the line names.
     pub(crate) address: u64,
+    /// The address counts from the module's first segment.
+    pub(crate) is_offset: bool,
     pub(crate) symbol: Option<Symbol>,
     /// The frame proves nothing about others: the kernel found the address on the stack, and does not know whether it is a caller; or the
     /// line is about one function.

@@ -23,6 +23,7 @@ pub(super) fn frame(format: Format, line: &str) -> Option<Frame> {
         module,
         id: line.id.map(str::to_owned),
         address,
+        is_offset: line.is_offset,
         kind: Some(line.kind),
         ..Frame::default()
     })
