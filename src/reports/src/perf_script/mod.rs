@@ -201,15 +201,13 @@ pub(crate) fn open<'b>(bytes: &'b [u8], options: &Options) -> Result<Opened<'b>,
         }
         // A name that the kernel cut inside of a letter. The stacks refer to the copy.
         Cow::Owned(text) => {
-            let mut report = None;
+            let mut report = Report::new(Format::PerfScript, Modules::new(Vec::new()), Vec::new());
             let threads = CopyAndThreads::try_new(text, |text| {
                 let (read, threads) = Samples::read(text, options)?.report(options);
-                report = Some(read);
+                report = read;
                 Ok::<_, ReportError>(threads)
             })?;
-            // The closure has run where there is no error.
-            let problem = || ReportError::Damaged { format: Format::PerfScript, problem: String::new() };
-            Ok(Opened::new(report.ok_or_else(problem)?, threads))
+            Ok(Opened::new(report, threads))
         }
     }
 }
