@@ -9,4 +9,5 @@ mod shape;
 
 pub use lists::ALL;
 pub use made::Made;
+pub(crate) use made::uleb;
 pub use shape::Shape;

@@ -2,6 +2,9 @@
 
 use std::fmt::Write as _;
 
+// A varint of protobuf is a ULEB128 of DWARF.
+use crate::shapes::uleb;
+
 /// Fields of `Profile`.
 const SAMPLE_TYPE: u8 = 1;
 const SAMPLE: u8 = 2;
@@ -10,18 +13,10 @@ const LOCATION: u8 = 4;
 const FUNCTION: u8 = 5;
 const STRING: u8 = 6;
 
-fn varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
 /// A field that is a message, a list or a text.
 fn field(out: &mut Vec<u8>, number: u8, body: &[u8]) {
     out.push(number << 3 | 2);
-    varint(out, body.len() as u64);
+    uleb(out, body.len() as u64);
     out.extend_from_slice(body);
 }
 
@@ -30,7 +25,7 @@ fn numbers(fields: &[(u8, u64)]) -> Vec<u8> {
     let mut out = Vec::new();
     for (number, value) in fields {
         out.push(number << 3);
-        varint(&mut out, *value);
+        uleb(&mut out, *value);
     }
     out
 }
@@ -38,7 +33,7 @@ fn numbers(fields: &[(u8, u64)]) -> Vec<u8> {
 /// A sample with the value 1 at these locations.
 fn sample(out: &mut Vec<u8>, locations: &[u64], labels: &[Vec<u8>]) {
     let (mut list, mut body) = (Vec::new(), Vec::new());
-    locations.iter().for_each(|location| varint(&mut list, *location));
+    locations.iter().for_each(|location| uleb(&mut list, *location));
     field(&mut body, 1, &list);
     field(&mut body, 2, &[1]);
     labels.iter().for_each(|label| field(&mut body, 3, label));

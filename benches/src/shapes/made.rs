@@ -75,7 +75,7 @@ pub struct Made {
     pub beside: Vec<(&'static str, Vec<u8>)>,
 }
 
-pub(super) fn uleb(out: &mut Vec<u8>, mut value: u64) {
+pub(crate) fn uleb(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;

@@ -8,6 +8,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use foldsym_testkit::writer::varint;
+
 use crate::served::{Request, Server, ask, connect, mb};
 
 /// What the server gets as `--memory`, and the largest body.
@@ -68,7 +70,7 @@ impl ClientCounts {
         self.gap(start);
     }
 
-    /// ClientCounts the time since the latest answer.
+    /// Keeps the time since the latest answer, if no longer one was seen.
     fn gap(&self, start: Instant) {
         let now = start.elapsed().as_millis() as u64;
         let before = self.latest.fetch_max(now, Ordering::Relaxed);
@@ -88,18 +90,10 @@ fn silent_store() -> Result<String, String> {
     Ok(format!("http://{address}/symbols"))
 }
 
-/// A varint of protobuf, and a field that is a message or a list.
-fn varint(out: &mut Vec<u8>, mut value: usize) {
-    while value > 0x7f {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
+/// A field of protobuf that is a message or a list.
 fn field(out: &mut Vec<u8>, number: u8, body: &[u8]) {
     out.push(number << 3 | 2);
-    varint(out, body.len());
+    varint(out, body.len() as u64);
     out.extend_from_slice(body);
 }
 
@@ -187,7 +181,7 @@ fn has_peer(stream: &TcpStream) -> bool {
     }
 }
 
-/// The thing that all clients share.
+/// What all clients share.
 struct Scene<'s> {
     server: &'s str,
     body: &'s str,

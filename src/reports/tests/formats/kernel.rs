@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use foldsym_reports::{Format, Options, Report, Trust, read_with};
-use foldsym_symbolize::{AddressKind, Stack, Symbolizer};
+use foldsym_symbolize::{AddressKind, Frame, Stack, Symbolizer};
 
 /// The only core in a folder.
 fn core_in(folder: &Path) -> Option<PathBuf> {
@@ -53,6 +53,15 @@ fn core_of(program: &Path, argument: &str) -> Option<Vec<u8>> {
         println!("skipped: needs a kernel that writes cores");
     }
     Some(std::fs::read(core?).unwrap())
+}
+
+/// The outermost function of each frame of the first thread; empty where there is none.
+fn names_of(report: &Report, symbolizer: &Symbolizer) -> Vec<String> {
+    let thread = &report.threads[0];
+    let frames = symbolizer.symbolize(&Stack::new(report.modules_of(thread), thread.frames.clone()));
+    let name =
+        |frame: &Frame| frame.functions.last().map_or(String::new(), |one| one.linkage_name.to_string());
+    frames.iter().map(name).collect()
 }
 
 /// The crashed thread's functions in the program, innermost first, each with its kind and how it was found.
@@ -182,9 +191,7 @@ fn the_caller_of_an_injected_function_has_an_exact_address() {
     let symbolizer = Symbolizer::builder().search([&program]).build().unwrap();
     let report = read_with(&core, &symbolizer, &with_libraries()).unwrap();
     let thread = &report.threads[0];
-    let frames = symbolizer.symbolize(&Stack::new(report.modules_of(thread), thread.frames.clone()));
-    let names: Vec<&str> =
-        frames.iter().map(|frame| frame.functions.last().map_or("", |one| &*one.linkage_name)).collect();
+    let names = names_of(&report, &symbolizer);
     let at = names.iter().position(|name| *name == "runtime.sigpanic").unwrap();
     assert_eq!(names[at + 1..at + 4], ["faults", "outer", "on_fault"]);
     assert_eq!(
@@ -203,9 +210,7 @@ fn a_function_that_changes_stacks_does_not_end_a_walk() {
     let symbolizer = Symbolizer::builder().search([&program]).build().unwrap();
     let report = read_with(&core, &symbolizer, &with_libraries()).unwrap();
     let thread = &report.threads[0];
-    let frames = symbolizer.symbolize(&Stack::new(report.modules_of(thread), thread.frames.clone()));
-    let names: Vec<&str> =
-        frames.iter().map(|frame| frame.functions.last().map_or("", |one| &*one.linkage_name)).collect();
+    let names = names_of(&report, &symbolizer);
     assert_eq!(names[..4], ["crash", "runtime.mcall", "", "outer"], "{:?}", thread.trust);
     assert_eq!(thread.trust[..4], [Trust::Context, Trust::Cfi, Trust::Gap, Trust::Scan]);
 }
