@@ -62,7 +62,13 @@ pub enum Format {
     JsonLines,
     /// The text of AddressSanitizer, UndefinedBehaviorSanitizer, ThreadSanitizer, MemorySanitizer and LeakSanitizer: see [`numbered`].
     Sanitizer,
-    /// The stack dumps of LLVM's tools, and of programs that print stacks by LLVM's library. All addresses are return addresses.
+    /// The stack dumps of LLVM's tools, and of programs that print stacks by LLVM's library, if they were written with `llvm-symbolizer` at
+    /// hand: only then lines have modules.
+    ///
+    /// | frame | address |
+    /// |---|---|
+    /// | a frame of the system that returns from a signal handler, and the frame that the signal interrupted | exact |
+    /// | others, the first too | return address |
     Llvm,
     /// Tombstones of Android, and their copies in the log.
     ///
