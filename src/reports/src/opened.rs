@@ -71,6 +71,7 @@ impl<'b> Opened<'b> {
     }
 
     /// A report that is in memory.
+    #[cfg(feature = "unwind")]
     pub(crate) fn whole(mut report: Report) -> Self {
         let threads = std::mem::take(&mut report.threads).into_iter();
         Self::new(report, Listed(threads))
@@ -97,8 +98,10 @@ impl<'b> Opened<'b> {
     }
 }
 
+#[cfg(feature = "unwind")]
 struct Listed(std::vec::IntoIter<Thread>);
 
+#[cfg(feature = "unwind")]
 impl ThreadSource for Listed {
     fn next(&mut self, _: &mut Report) -> Option<Thread> {
         self.0.next()
