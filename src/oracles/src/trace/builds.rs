@@ -5,8 +5,19 @@ use std::collections::BTreeSet;
 use super::targets::{TARGETS, Target};
 
 /// Sources in `programs`: a file, or a folder of files.
-const SOURCES: &[&str] =
-    &["callbacks.c", "library.cpp", "virtual.cpp", "throwing.cpp", "generators.cpp", "locals", PLUGINS];
+const SOURCES: &[&str] = &[
+    "callbacks.c",
+    "library.cpp",
+    "virtual.cpp",
+    "throwing.cpp",
+    "generators.cpp",
+    "containers.cpp",
+    "interfaces.cpp",
+    "comparators.cpp",
+    "locals",
+    "shops",
+    PLUGINS,
+];
 /// Opens two shared objects while it runs.
 pub(super) const PLUGINS: &str = "plugins";
 /// A source that only rustc compiles, which merges functions by itself.
@@ -22,6 +33,20 @@ pub(super) enum Form {
     Merging,
     /// Debug information with only line numbers.
     LineTables,
+    /// The same, in `.dwo` files.
+    LineTablesSplit,
+    /// The same, with ThinLTO.
+    LineTablesThin,
+    /// The same with what profilers need, linked with `--icf=safe`, as Chromium is for Android.
+    LineTablesProfiled,
+    /// `-gsimple-template-names` with ThinLTO.
+    SimpleNames,
+    /// Type units, in `.dwo` files.
+    SplitTypes,
+    /// A section for each basic block.
+    BlockSections,
+    /// More clones and parts of functions.
+    O3,
     /// Objects but the first have no debug information.
     Mixed,
     Unoptimized,
@@ -36,10 +61,27 @@ pub(super) enum Form {
     Lto,
 }
 
+impl Form {
+    /// Debug information is at the level `-g1`.
+    pub(super) fn is_line_tables(self) -> bool {
+        matches!(
+            self,
+            Self::LineTables | Self::LineTablesSplit | Self::LineTablesThin | Self::LineTablesProfiled
+        )
+    }
+}
+
 const FORMS: &[(&str, Form)] = &[
     ("plain", Form::Plain),
     ("merging", Form::Merging),
     ("g1", Form::LineTables),
+    ("g1split", Form::LineTablesSplit),
+    ("g1thin", Form::LineTablesThin),
+    ("g1profile", Form::LineTablesProfiled),
+    ("simplenames", Form::SimpleNames),
+    ("splittypes", Form::SplitTypes),
+    ("blocks", Form::BlockSections),
+    ("O3", Form::O3),
     ("mixed", Form::Mixed),
     ("O0", Form::Unoptimized),
     ("relocs", Form::Relocations),
@@ -87,6 +129,14 @@ impl TracedBuild {
             // gold and mold need a plugin for clang's bitcode, lld cannot read gcc's.
             Form::Lto => matches!((self.compiler, self.linker), ("clang", "lld") | ("gcc", "gold" | "mold")),
             Form::Mixed => self.source == "locals",
+            // Options of clang; ThinLTO needs a linker that reads bitcode.
+            Form::LineTablesThin | Form::SimpleNames => {
+                (self.compiler, self.linker) == ("clang", "lld") && self.target.is_host
+            }
+            Form::LineTablesSplit | Form::SplitTypes => self.target.is_host,
+            Form::LineTablesProfiled => self.compiler == "clang" && self.target.is_host,
+            Form::BlockSections => self.compiler == "clang" && self.target.is_host,
+            Form::O3 => self.compiler == "gcc",
             // The results of these forms do not depend on the source.
             Form::DebugFile => matches!(self.source, "virtual.cpp" | "throwing.cpp" | "locals"),
             Form::NoLocals => matches!(self.source, "virtual.cpp" | "generators.cpp" | "locals" | RUST),
@@ -146,9 +196,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_pair_is_covered_by_at_most_sixty_builds() {
+    fn every_pair_is_covered_by_at_most_ninety_builds() {
         let (all, chosen) = (builds(true), builds(false));
-        assert!(chosen.len() <= 60 && chosen.len() < all.len() / 2, "{} of {}", chosen.len(), all.len());
+        assert!(chosen.len() <= 90 && chosen.len() < all.len() / 2, "{} of {}", chosen.len(), all.len());
         let pairs =
             |builds: &[TracedBuild]| builds.iter().flat_map(TracedBuild::pairs).collect::<BTreeSet<_>>();
         assert_eq!(pairs(&all), pairs(&chosen));

@@ -73,6 +73,7 @@ impl TracedBuild {
             match self.form {
                 Form::Relocations => drop(link.arg("-Wl,--emit-relocs")),
                 Form::Lto => drop(link.args(["-flto", "-O2", "-g"])),
+                Form::LineTablesThin | Form::SimpleNames => drop(link.args(["-flto=thin", "-O2"])),
                 _ => {}
             }
             sh::run(link.args(objects).arg("-o").arg(&out)).map(|()| out)
@@ -83,8 +84,8 @@ impl TracedBuild {
         let mut module = |range: std::ops::Range<usize>, suffix: &str, kind: &[&str]| {
             let [folded, whole] = [format!("folded{suffix}"), format!("folded{suffix}.whole")];
             let links = Links {
-                folded: link(&merged[range.clone()], "all", &folded, kind)?,
-                whole: link(&merged[range.clone()], "all", &whole, kind)?,
+                folded: link(&merged[range.clone()], self.folding(), &folded, kind)?,
+                whole: link(&merged[range.clone()], self.folding(), &whole, kind)?,
                 plain: link(&apart[range], "none", &format!("single{suffix}"), kind)?,
             };
             self.strip(&links.folded)?;
@@ -137,6 +138,11 @@ impl TracedBuild {
         })
     }
 
+    /// What the linker folds.
+    fn folding(&self) -> &'static str {
+        if self.form == Form::LineTablesProfiled { "safe" } else { "all" }
+    }
+
     /// Options of the linker for the symbols of a program.
     fn discard(&self, name: &str) -> Option<&'static str> {
         let is_whole = name.ends_with("whole") || name.starts_with("single");
@@ -186,13 +192,23 @@ impl TracedBuild {
             true => flags.extend(["-fPIC", "-fvisibility=hidden"]),
             false => flags.push("-fno-pie"),
         }
-        flags.push(if self.form == Form::Unoptimized { "-O0" } else { "-O2" });
         flags.push(match self.form {
-            Form::LineTables => "-g1",
+            Form::Unoptimized => "-O0",
+            Form::O3 => "-O3",
+            _ => "-O2",
+        });
+        flags.push(match self.form {
+            form if form.is_line_tables() => "-g1",
             Form::Mixed if at > 0 => "-g0",
             _ => "-g",
         });
         match self.form {
+            Form::LineTablesSplit => flags.push("-gsplit-dwarf"),
+            Form::LineTablesThin => flags.push("-flto=thin"),
+            Form::LineTablesProfiled => flags.extend(["-fdebug-info-for-profiling", "-faddrsig"]),
+            Form::SimpleNames => flags.extend(["-gsimple-template-names", "-flto=thin"]),
+            Form::SplitTypes => flags.extend(["-gsplit-dwarf", "-fdebug-types-section"]),
+            Form::BlockSections => flags.push("-fbasic-block-sections=all"),
             Form::Lto if self.compiler == "gcc" => flags.extend(["-flto", "-ffat-lto-objects"]),
             Form::Lto => flags.push("-flto"),
             _ => {}

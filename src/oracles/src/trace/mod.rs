@@ -27,8 +27,8 @@ use run::Traced;
 use xtask::sh;
 
 const HELP: &str = "cargo xtask trace [--foldsym PROGRAM] [--steps N] [--entries N] [--only TEXT] [--all]
-  steps each program of src/oracles/src/trace/programs, compiled by clang, gcc and rustc in nine forms (merged by the
-  compiler, -g1, mixed, stripped, LTO, ...) for x86-64, i386, AArch64 and RISC-V 64 and linked by lld, gold and mold with
+  steps each program of src/oracles/src/trace/programs, compiled by clang, gcc and rustc in seventeen forms (merged by
+  the compiler, -g1, split, mixed, stripped, ThinLTO, ...) for x86-64, i386, AArch64 and RISC-V 64 and linked by lld, gold and mold with
   --icf=all, beside the same objects linked without folding, and judges every frame of the stacks on which a function of the
   program is entered; on x86-64 Linux, with gcc's cross compilers and qemu-user
   --foldsym PROGRAM  another build of foldsym
@@ -43,9 +43,9 @@ const HELP: &str = "cargo xtask trace [--foldsym PROGRAM] [--steps N] [--entries
 struct Tally {
     /// By certainty: frames, and frames whose first candidate is right.
     by_certainty: BTreeMap<String, (u64, u64)>,
-    /// Frames that are folded or in doubt: of all builds, and of the builds of one program, compiler, linker, form or target.
-    folded: Doubted,
-    rows: BTreeMap<(&'static str, &'static str), Doubted>,
+    /// Frames in folded code: of all builds, and of the builds of one program, compiler, linker, form, target, or compiler and form.
+    folded: FoldedFrames,
+    rows: BTreeMap<(&'static str, String), FoldedFrames>,
     /// Frames whose first candidate is another function: the certainty, the caller, that function, and the function that ran.
     other_first: BTreeMap<[String; 4], u64>,
     /// `exact` and `unique` answers with another function, and answers with several functions without the one that ran.
@@ -59,9 +59,9 @@ struct Tally {
     diverged: usize,
 }
 
-/// Frames that are folded or in doubt.
+/// Frames in code of which the linker kept one copy for several functions.
 #[derive(Clone, Copy, Default)]
-struct Doubted {
+struct FoldedFrames {
     frames: u64,
     /// Frames whose first candidate is right.
     first: u64,
@@ -71,8 +71,8 @@ struct Doubted {
     llvm: u64,
 }
 
-impl Doubted {
-    fn add(&mut self, other: Doubted) {
+impl FoldedFrames {
+    fn add(&mut self, other: FoldedFrames) {
         self.frames += other.frames;
         self.first += other.first;
         self.ceiling += other.ceiling;
@@ -151,7 +151,7 @@ fn page(tally: &Tally) -> String {
         "\nWrong (an `exact` or `unique` of another function, or several candidates without the one that ran): {}. \
          In {} more answers no candidate has the name of the function that ran, and one has no name: nothing shows whether it is \
          that function.\n\n\
-         Of {} frames that are folded or in doubt the first candidate is right in {} ({:.1} %), what `llvm-symbolizer` names in \
+         Of {} frames in folded code the first candidate is right in {} ({:.1} %), what `llvm-symbolizer` names in \
          {} ({:.1} %). The *ceiling* counts frames whose stack, from the frame outwards, was seen with one function alone while \
          the program ran: where it was seen with two, no rule can be right for both.\n\n\
          | | frames | first right | % | ceiling | % | `llvm-symbolizer` | % |\n|---|---|---|---|---|---|---|---|\n",
@@ -163,7 +163,7 @@ fn page(tally: &Tally) -> String {
         all.llvm,
         all.share(all.llvm),
     );
-    let mut line = |name: &str, row: Doubted| {
+    let mut line = |name: &str, row: FoldedFrames| {
         text += &format!(
             "| {name} | {} | {} | {:.1} | {} | {:.1} | {} | {:.1} |\n",
             row.frames,
@@ -215,15 +215,16 @@ fn one(
     let row = tally.folded;
     tally.folded.add(before);
     let rows = [
-        ("program", build.source),
-        ("compiler", build.compiler),
-        ("linker", build.linker),
-        ("form", build.form()),
-        ("target", build.target.name),
+        ("program", build.source.to_owned()),
+        ("compiler", build.compiler.to_owned()),
+        ("linker", build.linker.to_owned()),
+        ("form", build.form().to_owned()),
+        ("target", build.target.name.to_owned()),
+        ("compiler and form", format!("{} {}", build.compiler, build.form())),
     ];
     rows.into_iter().for_each(|key| tally.rows.entry(key).or_default().add(row));
     println!(
-        "{name}: {} entries, {} stacks, {} unlike, {judged} frames, {} wrong; first right {} of {} in doubt, ceiling {}; {}",
+        "{name}: {} entries, {} stacks, {} unlike, {judged} frames, {} wrong; first right {} of {} folded, ceiling {}; {}",
         traced.entries,
         traced.stacks.len(),
         traced.unequal,
@@ -257,11 +258,13 @@ fn judge(
                 continue;
             }
             judged += 1;
-            let other = others.get(&ours.address()).is_some_and(|name| is_one(name, &names));
+            let ran = Ran { names: &names, is_held: names.iter().any(|name| traced.held.contains(*name)) };
+            let other = others.get(&ours.address()).is_some_and(|name| ran.is(name));
             let caller =
                 stack.get(at + 1).and_then(|(_, theirs)| traced.truth.at(theirs.address()).first().copied());
-            let says = Says { other, alone: seen.is_one(number, at), caller };
-            count(tally, answer, &names, says, || format!("{name}: {:#x}", ours.address()));
+            let is_folded = traced.is_folded(ours.address());
+            let says = Says { other, alone: seen.is_one(number, at), is_folded, caller };
+            count(tally, answer, ran, says, || format!("{name}: {:#x}", ours.address()));
         }
     }
     Ok(judged)
@@ -300,39 +303,48 @@ struct Says<'t> {
     other: bool,
     /// Its stack occurred with only one function.
     alone: bool,
+    /// Several functions have its code.
+    is_folded: bool,
     caller: Option<&'t str>,
 }
 
-/// True for the name of one of these functions: its linkage name, or its plain name if the debug information has no other. gcc gives only a
-/// plain name to a function that is local to a file, and so does `-g1`, where gold also drops the symbol.
-fn is_one(name: &str, names: &[&str]) -> bool {
-    let is_plain = !name.is_empty() && !name.starts_with("_Z");
-    // gcc spells template arguments in it.
-    let source = name.split('<').next().unwrap_or(name);
-    let part = format!("{}{source}", source.len());
-    names.iter().any(|truth| same_function(name, truth) || (is_plain && truth.contains(&part)))
+/// The function that ran.
+#[derive(Clone, Copy)]
+struct Ran<'t> {
+    /// Its symbols in the link without folding.
+    names: &'t [&'t str],
+    /// The program still has one of them.
+    is_held: bool,
 }
 
-fn count(tally: &mut Tally, answer: &Answer, names: &[&str], says: Says<'_>, place: impl Fn() -> String) {
+impl Ran<'_> {
+    /// True for its linkage name. Where the program has lost that, its plain name counts too: gcc writes only that for a function that is
+    /// local to a file, and so does `-g1`, and gold and mold drop symbols.
+    fn is(self, name: &str) -> bool {
+        let is_plain = !self.is_held && !name.is_empty() && !name.starts_with("_Z");
+        // gcc spells template arguments in it.
+        let source = name.split('<').next().unwrap_or(name);
+        let part = format!("{}{source}", source.len());
+        self.names.iter().any(|truth| same_function(name, truth) || (is_plain && truth.contains(&part)))
+    }
+}
+
+fn count(tally: &mut Tally, answer: &Answer, ran: Ran<'_>, says: Says<'_>, place: impl Fn() -> String) {
     let is_right = |at: usize| {
-        answer
-            .candidates
-            .get(at)
-            .is_some_and(|candidate| candidate.names.iter().any(|name| is_one(name, names)))
+        answer.candidates.get(at).is_some_and(|candidate| candidate.names.iter().any(|name| ran.is(name)))
     };
     let first = is_right(0);
     let (frames, right) = tally.by_certainty.entry(answer.certainty.clone()).or_default();
     *frames += 1;
     *right += u64::from(first);
-    let is_folded = answer.certainty != "unique" && !answer.certainty.is_empty();
-    if is_folded {
+    if says.is_folded {
         let [first, ceiling, llvm] = [first, says.alone, says.other].map(u64::from);
         if first == 0 {
             let candidate = answer.candidates.first().map_or("", |one| &*one.names[0]);
-            let key = [&*answer.certainty, says.caller.unwrap_or_default(), candidate, names[0]];
+            let key = [&*answer.certainty, says.caller.unwrap_or_default(), candidate, ran.names[0]];
             *tally.other_first.entry(key.map(str::to_owned)).or_default() += 1;
         }
-        tally.folded.add(Doubted { frames: 1, first, ceiling, llvm });
+        tally.folded.add(FoldedFrames { frames: 1, first, ceiling, llvm });
     }
     let wrong = match answer.certainty.as_str() {
         "unique" | "exact" => !first,
@@ -348,7 +360,7 @@ fn count(tally: &mut Tally, answer: &Answer, names: &[&str], says: Says<'_>, pla
     };
     if wrong {
         let found: Vec<&str> = answer.candidates.iter().take(4).map(|c| c.names[0].as_str()).collect();
-        tally.wrong.push(format!("{} {}: {found:?}, and {names:?} ran", place(), answer.certainty));
+        tally.wrong.push(format!("{} {}: {found:?}, and {:?} ran", place(), answer.certainty, ran.names));
     }
 }
 
@@ -358,10 +370,8 @@ fn report(tally: &Tally) -> Result<(), String> {
         let word = if certainty.is_empty() { "(no answer)" } else { certainty };
         println!("{word:12} {frames:7} {right:12}");
     }
-    let Doubted { frames, first, ceiling, llvm } = tally.folded;
-    println!(
-        "folded or doubtful: {frames} frames; first right {first}, ceiling {ceiling}, llvm-symbolizer {llvm}"
-    );
+    let FoldedFrames { frames, first, ceiling, llvm } = tally.folded;
+    println!("folded: {frames} frames; first right {first}, ceiling {ceiling}, llvm-symbolizer {llvm}");
     if tally.not_built > 0 {
         println!("{} builds could not be made, or do not run", tally.not_built);
     }

@@ -1,7 +1,7 @@
 //! Answers stacks: those of a single program by its addresses, those of a program with plugins by the modules of its process.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::fold::Foldsym;
@@ -19,7 +19,8 @@ use super::run::{Pair, Traced};
 pub(super) fn ask(foldsym: &Foldsym, folded: &[&Path], traced: &Traced) -> Result<Vec<Vec<Answer>>, String> {
     let mut files = Vec::new();
     for program in folded {
-        let fsym = program.with_extension("fsym");
+        // `stack` finds the file of a module by the module's name.
+        let fsym = PathBuf::from(format!("{}.fsym", program.display()));
         foldsym.convert(program, &fsym)?;
         files.push(fsym);
     }

@@ -31,6 +31,12 @@ pub(super) struct Traced {
     pub(super) stacks: Vec<Vec<Pair>>,
     /// The functions of the link without folding.
     pub(super) truth: FunctionSymbols,
+    /// Names of functions that the program with folding still has, in its symbol table or that of its debug file.
+    pub(super) held: BTreeSet<String>,
+    /// The functions of the link with folding, with all its symbols.
+    whole: FunctionSymbols,
+    /// Where those functions begin whose code is that of several functions of the other link.
+    folded: BTreeSet<u64>,
     /// The load bias of each module with folding.
     pub(super) bases: Vec<u64>,
     /// Entries that were compared, and why no more were.
@@ -101,7 +107,44 @@ pub(super) fn trace(tracer: &Path, target: &Target, made: &Made, limits: Limits)
             unequal += 1;
         }
     }
-    Ok(Traced { stacks, truth: plain, bases, entries, end, is_diverged, unequal })
+    let folded = folded(&stacks, &whole, &plain);
+    let held = held(modules)?;
+    Ok(Traced { stacks, truth: plain, held, whole, folded, bases, entries, end, is_diverged, unequal })
+}
+
+impl Traced {
+    /// True if several functions have the code at an address of the link with folding.
+    pub(super) fn is_folded(&self, address: u64) -> bool {
+        self.whole.entry(address).is_some_and(|entry| self.folded.contains(&entry))
+    }
+}
+
+/// Where functions of the link with folding begin whose code is that of several functions of the other link: by their symbols, or as
+/// they were entered. (A linker may drop the symbols.)
+fn folded(stacks: &[Vec<Pair>], whole: &FunctionSymbols, plain: &FunctionSymbols) -> BTreeSet<u64> {
+    let entries: BTreeMap<&str, u64> = plain.all.iter().map(|(start, _, name)| (&**name, *start)).collect();
+    let mut of_entry: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+    for (start, _, name) in &whole.all {
+        of_entry.entry(*start).or_default().extend(entries.get(&**name));
+    }
+    for (ours, theirs) in stacks.iter().flatten() {
+        if let (Some(ours), Some(theirs)) = (whole.entry(ours.address()), plain.entry(theirs.address())) {
+            of_entry.entry(ours).or_default().insert(theirs);
+        }
+    }
+    of_entry.into_iter().filter(|(_, of)| of.len() > 1).map(|(entry, _)| entry).collect()
+}
+
+/// The names of functions that are left in the programs and in their debug files.
+fn held(modules: &[Links]) -> Result<BTreeSet<String>, String> {
+    let mut names = BTreeSet::new();
+    for links in modules {
+        let debug = links.folded.with_extension("debug");
+        for file in [Some(&links.folded), Some(&debug).filter(|file| file.exists())].into_iter().flatten() {
+            names.extend(nm::functions(file)?.into_iter().map(|(.., name)| name));
+        }
+    }
+    Ok(names)
 }
 
 /// The address of each module in memory: a program without other modules is at its link-time address; one with others prints their

@@ -58,6 +58,13 @@ impl FunctionSymbols {
         self.all.iter().find(|(.., other)| other == name).map_or(0, |(start, ..)| *start)
     }
 
+    /// The start of the function that has the address.
+    pub(super) fn entry(&self, address: u64) -> Option<u64> {
+        let end = self.all.partition_point(|(start, ..)| *start <= address);
+        let near = self.all[end.saturating_sub(300)..end].iter().rev();
+        near.into_iter().find(|(start, size, _)| address - start < *size).map(|(start, ..)| *start)
+    }
+
     /// The functions that have the address.
     pub(super) fn at(&self, address: u64) -> Vec<&str> {
         let end = self.all.partition_point(|(start, ..)| *start <= address);
