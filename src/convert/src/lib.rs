@@ -49,6 +49,7 @@ mod identity;
 pub mod internal;
 mod keys;
 mod loaded;
+mod members;
 mod merge;
 #[doc(hidden)]
 mod model;
@@ -57,6 +58,7 @@ mod open;
 mod options;
 mod pipeline;
 mod place;
+mod policy;
 mod program;
 mod read;
 mod recover;

@@ -8,9 +8,11 @@ use std::path::PathBuf;
 
 use foldsym_convert::{NoProgress, Options, convert};
 use foldsym_lookup::records::Owner;
-use foldsym_lookup::{Certainty, Frames, ImageAddr, Lookup, Reason, Resolved, StackAddr, SymbolFile};
+use foldsym_lookup::{
+    Certainty, Frames, ImageAddr, Lookup, Reason, Resolved, ReturnAddr, StackAddr, SymbolFile,
+};
 use foldsym_testbins::root;
-use object::{Object as _, ObjectSymbol as _};
+use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
 
 struct Program {
     path: PathBuf,
@@ -410,4 +412,54 @@ fn described_programs_that_nobody_folded_are_unique() {
     println!("{programs} programs, {unique} of {all}, {groups} groups");
     assert!(groups * 100 < all, "{groups} groups, and {all} functions that are alone");
     assert!(programs > 100 && unique * 1000 >= all * 995, "{unique} of {all} in {programs} programs");
+}
+
+/// The calls of a function in a program: offset of the return address in the function, and the target. All its calls are direct.
+fn calls(program: &Program, function: &str, others: &[u64]) -> Vec<(u64, u64)> {
+    let bytes = std::fs::read(&program.path).unwrap();
+    let file = object::File::parse(&*bytes).unwrap();
+    let symbol = file.symbols().find(|symbol| symbol.name() == Ok(function)).unwrap();
+    let section = file.section_by_name(".text").unwrap();
+    let code = section.data_range(symbol.address(), symbol.size()).unwrap().unwrap();
+    let target = |(at, five): (usize, &[u8])| {
+        let &[0xe8, a, b, c, d] = five else { return None };
+        let after = at as u64 + 5;
+        let target = (symbol.address() + after).wrapping_add_signed(i32::from_le_bytes([a, b, c, d]).into());
+        others.contains(&target).then_some((after, target))
+    };
+    code.windows(5).enumerate().filter_map(target).collect()
+}
+
+/// At `-g1` entries have plain names, or there are none: each folded function has the name of its symbol, and the order of symbols shows
+/// which one a call is of.
+#[test]
+fn at_g1_folded_functions_have_the_names_of_their_symbols() {
+    let program = Program::new("alone.tied.set/program");
+    let unfolded = Program::new("alone.tied.set/program.unfolded");
+    let (folded, apart) = (program.symbols(), unfolded.symbols());
+    let address = |symbols: &[Symbol], name: &str| symbols.iter().find(|symbol| symbol.0 == name).unwrap().1;
+    let mut tied: BTreeMap<u64, Vec<String>> = BTreeMap::new();
+    for (name, address) in folded.iter().filter(|symbol| symbol.0.contains("Queue")) {
+        tied.entry(*address).or_default().push(name.clone());
+    }
+    for (address, mut names) in tied {
+        names.sort();
+        assert_eq!(program.at(address).2, names);
+    }
+    let starts: Vec<u64> = apart.iter().map(|symbol| symbol.1).collect();
+    let file = SymbolFile::open(&program.fsym).unwrap();
+    let mut count = 0;
+    for caller in ["_Z7morningv", "_Z7eveningv"] {
+        for (after, target) in calls(&unfolded, caller, &starts) {
+            let callee = &apart.iter().find(|symbol| symbol.1 == target).unwrap().0;
+            let return_addr = ReturnAddr(address(&folded, caller) + after);
+            let guess = file.guessed_callee(return_addr).unwrap().unwrap();
+            let mut buffer = [0; 256];
+            let name = file.records().function_name(guess).unwrap().unwrap();
+            let len = file.write_name(name, &mut buffer).unwrap();
+            assert_eq!(String::from_utf8_lossy(&buffer[..len]), **callee, "{return_addr:?}");
+            count += 1;
+        }
+    }
+    assert_eq!(count, 7);
 }

@@ -10,6 +10,10 @@ pub(crate) const MAX_MATCHING_STEPS: u64 = 1 << 28;
 /// not compared get no keys from records (`cap_call_matching`).
 pub(crate) const MAX_COMPARISONS: u64 = 1 << 24;
 
+/// Mentions of functions that are compared with symbols: those of some million calls. Calls after them have no guess. It is not reported,
+/// since a guess is no answer.
+pub(crate) const MAX_MENTIONS: usize = 1 << 22;
+
 /// The largest group whose members are compared with a plain name. A call into a larger group gets no key if its record has only a plain
 /// name, or a plain name that a C++ member may share. Its answer stays `ambiguous`. It is not reported, since most groups of that size are
 /// of functions like `~A` and `get`, of which several members have the name.

@@ -9,6 +9,7 @@ use super::blocks::BlockMap;
 use super::ids::{
     EdgeId, FileId, FuncId, GroupId, How, ImageAddr, LocalFunc, LocalOrigin, NameId, OriginId, UnitId,
 };
+use super::range::AddressRange;
 use super::unit::{RowRange, UnitCode, UnitHead};
 use super::unwind::UnwindRows;
 use crate::util::scratch::ScratchFile;
@@ -202,6 +203,13 @@ pub struct InlineCounts {
     pub by_twin: u64,
     /// No proof: they keep only lines.
     pub lost: u64,
+}
+
+impl Piece {
+    /// The addresses of its code, without the padding after it.
+    pub(crate) fn code(&self) -> AddressRange {
+        AddressRange::of(self.start, self.body)
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! A range of addresses, and the ranges of pieces and sequences.
+//! A range of addresses.
 
-use super::{BareLines, ImageAddr, Piece, UnitPiece};
+use super::ImageAddr;
 
 /// Half-open range of image addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,26 +29,5 @@ impl AddressRange {
     /// The number of bytes.
     pub(crate) fn len(self) -> u64 {
         self.end - self.start
-    }
-}
-
-impl UnitPiece {
-    /// The addresses of its code.
-    pub(crate) fn range(&self) -> AddressRange {
-        AddressRange::of(self.start, self.len)
-    }
-}
-
-impl BareLines {
-    /// The addresses that the sequence covers.
-    pub(crate) fn range(&self) -> AddressRange {
-        AddressRange::of(self.start, self.len)
-    }
-}
-
-impl Piece {
-    /// The addresses of its code, without the padding after it.
-    pub(crate) fn code(&self) -> AddressRange {
-        AddressRange::of(self.start, self.body)
     }
 }

@@ -9,6 +9,7 @@ use super::ids::{DieOffset, How, ImageAddr, LocalEdge, LocalOrigin};
 use super::instance::Instance;
 use super::locations::UnitLocations;
 use super::name::UnitName;
+use super::range::AddressRange;
 use crate::util::spill::SpillVec;
 
 /// A node of a function's inline tree. Node 0 is the function itself and is not stored; the scopes of a
@@ -314,6 +315,9 @@ pub(crate) struct UnitRecords<'f> {
     /// Functions that are described and have no code: the compiler put others of the same code in their places
     /// (gcc's ipa-icf), or describes their code in another unit (LTO).
     pub codeless: Vec<Codeless>,
+    /// The code that the unit's sequences cover, in the order of the line program, which is that of the object. Folded functions have the
+    /// range of the function that they were folded into. Empty if calls are recorded for all functions that call any.
+    pub emitted: Vec<AddressRange>,
     /// Only if the options ask for variables.
     pub variables: Vec<UnitVariable>,
     /// The classes that a second reading of the unit reads.
@@ -326,8 +330,17 @@ impl Unit<'_> {
     /// The same unit with the same names in memory that lives otherwise: `keep` moves them.
     pub(crate) fn with_names<'n>(self, keep: impl Fn(&[UnitName<'_>]) -> Vec<UnitName<'n>>) -> Unit<'n> {
         let LocalTables { names, strings, brings, files, origins, edges } = self.tables;
-        let UnitRecords { calls, listed, callees, erased, codeless, variables, class_places, described } =
-            self.records;
+        let UnitRecords {
+            calls,
+            listed,
+            callees,
+            erased,
+            codeless,
+            emitted,
+            variables,
+            class_places,
+            described,
+        } = self.records;
         // Only `merge`, which runs later, moves lists to the scratch file: all elements are in memory here.
         let (calls, callees, erased) =
             (calls.into_own().into(), callees.into_own().into(), erased.into_own().into());
@@ -356,10 +369,25 @@ impl Unit<'_> {
                 callees,
                 erased,
                 codeless,
+                emitted,
                 variables,
                 class_places,
                 described,
             },
         }
+    }
+}
+
+impl UnitPiece {
+    /// The addresses of its code.
+    pub(crate) fn range(&self) -> AddressRange {
+        AddressRange::of(self.start, self.len)
+    }
+}
+
+impl BareLines {
+    /// The addresses that the sequence covers.
+    pub(crate) fn range(&self) -> AddressRange {
+        AddressRange::of(self.start, self.len)
     }
 }

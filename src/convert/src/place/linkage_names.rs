@@ -10,11 +10,13 @@
 //! the one symbol that remains proves nothing about functions of other files.
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
+use crate::members::ties::{TiedDescription, TiedSymbol, by_order};
 use crate::model::{FuncId, Function, Member, NameId, OriginId, UnitId};
 use crate::place::limits::MAX_OVERLOADS;
 use crate::place::placing::Placing;
+use crate::policy::order::symbols_follow_dies;
 use crate::program::names::itanium::{
-    call_spelling, demangled_spelling, enclosing, is_mangled, own_name, plain_base,
+    call_spelling, demangled_spelling, enclosing, is_mangled, is_program_wide, own_name, plain_base,
 };
 use crate::program::names::relation::{Relation, relation};
 use crate::program::symbols::{CodeSymbol, principal};
@@ -140,6 +142,11 @@ fn assign<'f>(
             _ => open.push((function, fitting)),
         }
     }
+    for (function, at) in tied(placing, &open, names, &given, functions) {
+        give(placing, &mut functions[function.index()], names[at]);
+        given[at] = true;
+        open.retain(|(other, _)| *other != function);
+    }
     let fitted = |at: &usize| open.iter().any(|(_, fitting)| fitting.contains(at));
     let rest: Vec<usize> = (0..names.len()).filter(|&at| !given[at]).collect();
     let contested = rest.iter().copied().filter(|at| fitted(at)).count();
@@ -147,6 +154,46 @@ fn assign<'f>(
     let accounted = contested <= open.len();
     let unaccounted = rest.into_iter().filter(|at| !(accounted && fitted(at)));
     unaccounted.map(|at| variants(placing, names[at])).collect()
+}
+
+/// The functions and names that are left, paired by their order, if the tools that made the program keep one.
+fn tied(
+    placing: &Placing<'_, '_>,
+    open: &[(FuncId, &[usize])],
+    names: &[Name<'_, '_>],
+    given: &[bool],
+    functions: &[Function],
+) -> Vec<(FuncId, usize)> {
+    let left: Vec<usize> = (0..names.len())
+        .filter(|at| !given[*at] && open.iter().any(|(_, fitting)| fitting.contains(at)))
+        .collect();
+    let open: Vec<_> =
+        open.iter().filter(|(_, fitting)| left.iter().any(|at| fitting.contains(at))).collect();
+    let described = |(function, _): &&(FuncId, &[usize])| {
+        let function = &functions[function.index()];
+        let source = function.source?;
+        let unit = placing.recovered.unit(source.unit);
+        let own = &unit.code.functions[source.function.index()];
+        let line_tables = !own.external && placing.names.origin(function.origin).line == 0;
+        symbols_follow_dies(unit.head, line_tables, placing.linker)
+            .then_some(TiedDescription { unit: source.unit, die: own.die })
+    };
+    let Some(descriptions) = open.iter().map(described).collect::<Option<Vec<_>>>() else {
+        return Vec::new();
+    };
+    let symbol = |at: &usize| {
+        let local = |symbol: &&&CodeSymbol<'_>| symbol.local && !is_program_wide(symbol.name);
+        let order = names[*at].iter().map(|symbol| symbol.order).min().unwrap_or_default();
+        TiedSymbol { file: names[*at].iter().find(local).map(|symbol| base_name(symbol.file)), order }
+    };
+    let symbols: Vec<TiedSymbol<'_>> = left.iter().map(symbol).collect();
+    let file = |unit: UnitId| &*placing.recovered.unit(unit).head.file_name;
+    let pairs = by_order(&descriptions, &symbols, file);
+    let named = pairs.into_iter().map(|(function, symbol)| (open[function], left[symbol]));
+    named
+        .filter(|((_, fitting), at)| fitting.contains(at))
+        .map(|((function, _), at)| (*function, at))
+        .collect()
 }
 
 /// The variants of a name, sorted.

@@ -32,6 +32,8 @@ mod thunks;
 mod unnamed_functions;
 mod variables;
 
+use std::collections::VecDeque;
+
 use foldsym_format::names::MAX_NAME;
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
@@ -45,11 +47,14 @@ use crate::model::{
 use crate::open::{Image, Linker};
 use crate::place::placing::Placing;
 pub use crate::place::primary::Naming;
+use crate::policy::order::keeps_order;
 use crate::program::machine::Machine;
-use crate::program::symbols::Symbols;
+use crate::program::names::itanium::is_program_wide;
+use crate::program::symbols::{CodeSymbol, Symbols};
 use crate::recover::recovered::Recovered;
 use crate::util::fit::fit;
-use crate::util::hash::HashSet;
+use crate::util::hash::{HashMap, HashSet};
+use crate::util::text::base_name;
 
 /// The program with its final pieces, and what the search for keys needs besides.
 pub(crate) struct Placed<'f> {
@@ -68,6 +73,18 @@ pub(crate) struct Placed<'f> {
     /// The linker may have dropped the symbols of all functions that it folded. Any function may have the code of another one
     /// that nothing names.
     pub(crate) drops_symbols: bool,
+    /// Symbols of functions, if their order is that in which objects mention them. First those that all objects know, then those that
+    /// are local to one. Empty if all calls are recorded.
+    pub(crate) mentioned: Vec<MentionedSymbols>,
+}
+
+/// Symbols in the order of the symbol table.
+#[derive(Default)]
+pub(crate) struct MentionedSymbols {
+    /// The unit to which they are local.
+    pub(crate) unit: Option<UnitId>,
+    /// Where each begins, and its name.
+    pub(crate) symbols: Vec<(ImageAddr, NameId)>,
 }
 
 /// Places the functions of the units and the symbols. The program has no units yet: [`Placed::with_units`] adds them.
@@ -80,7 +97,7 @@ pub(crate) fn place<'f>(
     symbols: Symbols<'f>,
     diagnostics: &mut Diagnostics,
 ) -> Placed<'f> {
-    let mut placing = Placing { names, recovered: &recovered };
+    let mut placing = Placing { names, recovered: &recovered, linker };
     let (folding, subprograms) = rayon::join(
         || folding_evidence::FoldingEvidence::new(image, linker, &placing, &symbols),
         || subprograms::by_address(&placing),
@@ -117,6 +134,7 @@ pub(crate) fn place<'f>(
         });
     }
     let has_forgotten_callers = folding.may_hide_functions();
+    let mentioned = mentioned(&placing, &symbols);
     // `pieces` needs neither, and in a large program both are among the largest lists.
     drop((symbols, folding));
     image.release_pages();
@@ -141,7 +159,52 @@ pub(crate) fn place<'f>(
         inlines,
         ..Program::default()
     };
-    Placed { program, names: index, by_die, merging, doubtful_callees, has_forgotten_callers, drops_symbols }
+    Placed {
+        program,
+        names: index,
+        by_die,
+        merging,
+        doubtful_callees,
+        has_forgotten_callers,
+        drops_symbols,
+        mentioned,
+    }
+}
+
+/// See [`Placed::mentioned`].
+fn mentioned(placing: &Placing<'_, '_>, symbols: &Symbols<'_>) -> Vec<MentionedSymbols> {
+    let units = &placing.recovered.records.units;
+    if !keeps_order(placing.linker) || units.iter().all(|unit| unit.emitted.is_empty()) {
+        return Vec::new();
+    }
+    // Units and file symbols of one name come in one order, that of the link.
+    let mut of_name: HashMap<&[u8], VecDeque<UnitId>> = HashMap::default();
+    for (id, unit) in placing.recovered.numbered() {
+        of_name.entry(&unit.head.file_name).or_default().push_back(id);
+    }
+    let mut in_order: Vec<&CodeSymbol<'_>> = symbols.iter().filter(|symbol| symbol.typed).collect();
+    in_order.sort_unstable_by_key(|symbol| symbol.order);
+    let mut lists = vec![MentionedSymbols::default()];
+    // The list of each file; `None` for an object without a unit.
+    let mut of_file: HashMap<u32, Option<usize>> = HashMap::default();
+    for symbol in in_order {
+        let Some(name) = placing.names.find(symbol.name) else { continue };
+        // mold makes global symbols of a program local.
+        let is_local = symbol.local && !is_program_wide(symbol.name);
+        let list = match (is_local, symbol.file_id) {
+            (false, _) => Some(0),
+            (true, None) => None,
+            (true, Some(file)) => *of_file.entry(file).or_insert_with(|| {
+                let unit = of_name.get_mut(base_name(symbol.file))?.pop_front()?;
+                lists.push(MentionedSymbols { unit: Some(unit), symbols: Vec::new() });
+                Some(lists.len() - 1)
+            }),
+        };
+        if let Some(list) = list {
+            lists[list].symbols.push((symbol.start, name));
+        }
+    }
+    lists
 }
 
 /// By unit: the functions that it describes and that have code, by DIE. `numbers`: by function, in the order of the units, its id in

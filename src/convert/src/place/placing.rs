@@ -3,6 +3,7 @@
 
 use crate::merge::names::Names;
 use crate::model::{Function, Rows};
+use crate::open::Linker;
 use crate::program::symbols::Symbols;
 use crate::recover::recovered::{Recovered, UnitView};
 use crate::util::text::base_name;
@@ -11,6 +12,7 @@ use crate::util::text::base_name;
 pub(crate) struct Placing<'r, 'f> {
     pub(crate) names: Names<'f>,
     pub(crate) recovered: &'r Recovered<'r, 'f>,
+    pub(crate) linker: Linker,
 }
 
 impl Placing<'_, '_> {

@@ -2,7 +2,8 @@
 
 pub(crate) mod call_site_keys;
 pub(crate) mod call_tables;
-pub(crate) mod guesses;
+pub(crate) mod first_mentions;
+mod guesses;
 pub(crate) mod indirect;
 pub(crate) mod key_builder;
 pub(crate) mod pairs;
@@ -15,7 +16,7 @@ use crate::keys::calls::key_builder::CallKeyBuilder;
 use crate::keys::index::Index;
 use crate::keys::tail_calls::Reach;
 use crate::model::{CallCounts, CallHow, CallKey, FuncId, ImageAddr, TailKey};
-use crate::util::hash::HashSet;
+use crate::util::hash::{HashMap, HashSet};
 
 /// The keys of calls, and what else calls show about groups.
 pub(crate) struct CallResults {
@@ -38,7 +39,11 @@ impl CallResults {
         keys.of_tables();
         // Last: a relocation replaces the key that a plain name gave.
         keys.of_relocations();
-        let guesses = keys.guesses();
+        // Where both have one, the symbols know more than the order of DIEs.
+        let mut guesses: HashMap<ImageAddr, FuncId> = keys.guesses().into_iter().collect();
+        guesses.extend(keys.by_first_mention());
+        let mut guesses: Vec<(ImageAddr, FuncId)> = guesses.into_iter().collect();
+        guesses.sort_unstable();
         let CallKeyBuilder { mut calls, tails, counts, steps, .. } = keys;
         calls.sort_unstable();
         // If a call has keys for two callees, its callee is unknown. Of two keys for one callee the more doubtful

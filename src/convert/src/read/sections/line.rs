@@ -98,6 +98,14 @@ pub(crate) struct DefinedFile {
 }
 
 impl Lines {
+    /// The ranges of the sequences, in the order of the line program.
+    pub(crate) fn in_program_order(&self) -> Vec<AddressRange> {
+        let mut order: Vec<(u64, AddressRange)> =
+            self.sequences.iter().map(|sequence| (sequence.first_opcode, sequence.range())).collect();
+        order.sort_unstable();
+        order.into_iter().map(|(_, range)| range).collect()
+    }
+
     /// The sequences for the addresses in a range, in address order. If several cover an address, only the first counts.
     /// The search takes logarithmic time, even if sequences overlap.
     pub(crate) fn covering(&self, range: AddressRange) -> impl Iterator<Item = (usize, &Sequence)> {

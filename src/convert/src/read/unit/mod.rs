@@ -129,6 +129,11 @@ pub(crate) fn read<'f, E: Endianity>(
         // Which sequences are of its functions is not known, so nothing shows that no other function has their code.
         walk.assign.lines.capped = true;
     }
+    if !walk.assign.code.functions.iter().any(|function| function.external)
+        || walk.out.records.calls.is_empty()
+    {
+        walk.out.records.emitted = walk.assign.lines.in_program_order();
+    }
     let of_others = walk.list_entries.visited() + walk.assign.rows_of_others() as u64;
     walk.out.head.capped =
         walk.assign.lines.capped || CAPS.iter().any(|&cap| walk.ids.diagnostics.count(cap) > 0);

@@ -1,0 +1,3 @@
+//! Which functions have the code of a range.
+
+pub(crate) mod ties;

@@ -1,0 +1,88 @@
+//! Resolves ties by order.
+//!
+//! A *tie* is a set of descriptions and a set of symbols at one range, of which any may belong to any. Example: at `-g1` clang describes
+//! `Queue<Car>::add` and `Queue<Bus>::add` as `add` and `add`, and the linker folded the two. The symbols `_ZN5QueueI3CarE3addEPS0_` and
+//! `_ZN5QueueI3BusE3addEPS0_` show that both functions are there. Only the order of DIEs and symbols shows which DIE is which function
+//! ([`crate::policy::order`]).
+
+use crate::model::{DieOffset, UnitId};
+use crate::util::hash::HashMap;
+
+/// A description of a tie: its unit, and its DIE.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct TiedDescription {
+    pub(crate) unit: UnitId,
+    pub(crate) die: DieOffset,
+}
+
+/// A symbol of a tie.
+#[derive(Clone, Copy)]
+pub(crate) struct TiedSymbol<'s> {
+    /// The base name of the file of a local symbol; `None` for one that the whole program knows.
+    pub(crate) file: Option<&'s [u8]>,
+    /// Its place in the symbol table.
+    pub(crate) order: u32,
+}
+
+/// Pairs descriptions with symbols, each by its index. `file` is the base name of a unit's file. If there are more of one kind, the
+/// last ones of it stay without a partner.
+pub(crate) fn by_order<'u>(
+    descriptions: &[TiedDescription],
+    symbols: &[TiedSymbol<'_>],
+    file: impl Fn(UnitId) -> &'u [u8],
+) -> Vec<(usize, usize)> {
+    let mut places: Vec<usize> = (0..descriptions.len()).collect();
+    places.sort_by_key(|&at| descriptions[at]);
+    let mut by_place: Vec<usize> = (0..symbols.len()).collect();
+    by_place.sort_by_key(|&at| symbols[at].order);
+    let mut local: HashMap<&[u8], std::collections::VecDeque<usize>> = HashMap::default();
+    let mut global = Vec::new();
+    for at in by_place {
+        match symbols[at].file {
+            Some(file) => local.entry(file).or_default().push_back(at),
+            None => global.push(at),
+        }
+    }
+    let mut pairs = Vec::new();
+    let mut rest = Vec::new();
+    for at in places {
+        match local.get_mut(file(descriptions[at].unit)).and_then(|own| own.pop_front()) {
+            Some(symbol) => pairs.push((at, symbol)),
+            None => rest.push(at),
+        }
+    }
+    pairs.extend(rest.into_iter().zip(global));
+    pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn description(unit: u32, die: u64) -> TiedDescription {
+        TiedDescription { unit: UnitId::new(unit), die: DieOffset(die) }
+    }
+
+    #[test]
+    fn local_symbols_are_those_of_the_units_of_their_file() {
+        let descriptions =
+            [description(1, 0x40), description(0, 0x90), description(0, 0x30), description(1, 0x60)];
+        let symbol = |file, order| TiedSymbol { file, order };
+        let symbols = [symbol(None, 9), symbol(Some(&b"b.cc"[..]), 4), symbol(None, 7), symbol(None, 8)];
+        let file = |unit: UnitId| if unit == UnitId::new(0) { &b"a.cc"[..] } else { b"b.cc" };
+        let mut pairs = by_order(&descriptions, &symbols, file);
+        pairs.sort_unstable();
+        // Those of a.cc come first, in the order of their DIEs: 0x30, 0x90.
+        assert_eq!(pairs, [(0, 1), (1, 3), (2, 2), (3, 0)]);
+    }
+
+    #[test]
+    fn the_last_ones_of_the_longer_list_have_no_partner() {
+        let symbols = [3, 1].map(|order| TiedSymbol { file: None, order });
+        let all = [description(0, 5), description(0, 1), description(0, 3)];
+        let mut pairs = by_order(&all, &symbols, |_| b"");
+        pairs.sort_unstable();
+        assert_eq!(pairs, [(1, 1), (2, 0)]);
+        assert_eq!(by_order(&all[..1], &symbols, |_| b""), [(0, 1)]);
+    }
+}
