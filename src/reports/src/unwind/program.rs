@@ -4,7 +4,7 @@ use std::path::Path;
 
 use foldsym_expr::cfi::{Cfa, Fde, FrameSection, Row, Rule};
 use foldsym_expr::{Buffers, Context, Entry, Evaluation, Settings, Want};
-use foldsym_symbolize::{BuildId, DebugId, ModuleId, open_regular};
+use foldsym_symbolize::{BuildId, DebugId, ModuleId, open_regular, text_id};
 use object::{Object, ObjectSection, ObjectSegment, ReadCache, ReadRef};
 
 /// Larger sections are not read.
@@ -45,7 +45,11 @@ pub(crate) struct Caller {
 
 /// Whether a program has an identity.
 pub(super) fn is_of<'f>(file: &object::File<'f, impl ReadRef<'f>>, id: Option<&ModuleId>) -> bool {
-    let own = || file.build_id().ok().flatten().and_then(|id| BuildId::new(id).ok());
+    let own = || match file.build_id().ok().flatten() {
+        Some(id) => BuildId::new(id).ok(),
+        // Writers of minidumps derive an id from the code.
+        None => text_id(file.section_by_name(".text")?.data().ok()?),
+    };
     match id {
         None => true,
         Some(ModuleId::Build(id)) => own().as_ref() == Some(id),
