@@ -1,0 +1,292 @@
+//! `cargo xtask crash-doors`: small programs that crash, and one stack by every door: the core, a minidump, the report of AddressSanitizer,
+//! `perf script`, and the server. All must name the functions that ran, and those that gdb names where nothing is folded.
+//!
+//! A program's source says in its first lines how it is built and which functions ran (`programs`, [`case::Case`]). Folded functions are those
+//! that the linker replaced by another one of the same code: gdb names either of them.
+//!
+//! What is not compared, and why:
+//!
+//! - frames outward of `main`, or of the first function of a thread: the sanitizer's runtime starts threads itself;
+//! - frames in the sanitizer's runtime;
+//! - gdb's frames of functions that ended with a jump: they have no frame, gdb infers them;
+//! - how often a function that calls itself is on the stack, as the sanitizer and perf keep only part of it. Cores are compared with gdb frame by
+//!   frame.
+
+mod case;
+mod names;
+mod reports;
+
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::json::{self, Answered};
+use crate::served::{self, Server};
+use crate::{ours, results};
+use case::Case;
+use names::{Named, bare, has_stack, last, of_thread, once, shown, up_to};
+use xtask::sh;
+
+const HELP: &str = "cargo xtask crash-doors [NAME]... [--foldsym PATH]
+  builds programs that crash (all of src/oracles/src/crash_doors/programs, or those named), and compares the functions of the
+  crashed thread by all doors: core, minidump, report of AddressSanitizer (C and C++), perf script (where the kernel lets perf
+  record signals), server; and gdb, where nothing is folded
+  --foldsym PATH  the command with the feature `serve` (default: FOLDSYM_BUILT, else the workspace's release build, which is made)
+
+Needs clang and lld 22, gcc, rustc, Go, gdb, perf, and a kernel.core_pattern that is a file name. Everything is in
+target/xtask/crash-doors.";
+
+/// Frames of a module of the sanitizer's runtime are left out.
+const RUNTIMES: &[&str] = &["libclang_rt.asan", "libasan.so"];
+
+/// What all programs share.
+struct Tools {
+    foldsym: PathBuf,
+    /// Writes minidumps.
+    writer: PathBuf,
+    has_perf: bool,
+}
+
+/// What came of a door: how many frames were compared, or why none.
+enum Outcome {
+    Same(usize),
+    Skipped(&'static str),
+    Differs(String),
+}
+
+pub(crate) fn run(args: &[String]) -> Result<(), String> {
+    let (mut wanted, mut foldsym) = (Vec::new(), None);
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--help" => {
+                println!("{HELP}");
+                return Ok(());
+            }
+            "--foldsym" => foldsym = Some(PathBuf::from(args.next().ok_or("--foldsym needs a path")?)),
+            other if other.starts_with('-') => return Err(format!("unknown argument {other}\n{HELP}")),
+            name => wanted.push(name.to_owned()),
+        }
+    }
+    let cases = cases(&wanted)?;
+    let base = sh::scratch("crash-doors")?;
+    let built = ours::built(&["foldsym"])?.map(|folder| folder.join("foldsym"));
+    let tools = Tools {
+        foldsym: results::command_with_server(foldsym.or(built).as_deref())?,
+        writer: writer()?,
+        has_perf: reports::has_perf(&base),
+    };
+    let mut failed = 0;
+    println!(
+        "| program | core | minidump | sanitizer | perf | server | gdb |\n|---|---|---|---|---|---|---|"
+    );
+    for case in &cases {
+        let outcomes = compare(&tools, case, &base.join(&case.name))?;
+        let cells = outcomes.iter().map(|outcome| match outcome {
+            Outcome::Same(frames) => format!("{frames} frames"),
+            Outcome::Skipped(why) => format!("skipped: {why}"),
+            Outcome::Differs(_) => "DIFFERS".to_owned(),
+        });
+        println!("| {} | {} |", case.name, cells.collect::<Vec<_>>().join(" | "));
+        for outcome in &outcomes {
+            if let Outcome::Differs(how) = outcome {
+                failed += 1;
+                println!("  {}: {how}", case.name);
+            }
+        }
+    }
+    if failed == 0 { Ok(()) } else { Err(format!("{failed} doors name other functions")) }
+}
+
+/// The programs of these names; without names all.
+fn cases(wanted: &[String]) -> Result<Vec<Case>, String> {
+    let folder = sh::root().join("src/oracles/src/crash_doors/programs");
+    let files = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut sources: Vec<PathBuf> = files.flatten().map(|file| file.path()).collect();
+    sources.sort();
+    let is_case = |path: &PathBuf| sh::read(path).is_ok_and(|text| text.starts_with("//# "));
+    let cases: Vec<Case> =
+        sources.iter().filter(|path| is_case(path)).map(|path| Case::read(path)).collect::<Result<_, _>>()?;
+    if let Some(name) = wanted.iter().find(|name| !cases.iter().any(|case| case.name == **name)) {
+        return Err(format!("no program `{name}` in {}", folder.display()));
+    }
+    Ok(cases.into_iter().filter(|case| wanted.is_empty() || wanted.contains(&case.name)).collect())
+}
+
+/// Builds the writer of minidumps.
+fn writer() -> Result<PathBuf, String> {
+    let manifest = sh::root().join("benches/compare/Cargo.toml");
+    let others = sh::target_dir().join("compare");
+    let mut build = sh::cargo();
+    build.args(["build", "--quiet", "--release", "-p", "foldsym-dumps", "--manifest-path"]).arg(manifest);
+    sh::run(build.env("CARGO_TARGET_DIR", &others))?;
+    Ok(others.join("release/dump-at-crash"))
+}
+
+/// Libraries that the loader finds for a program; none for one without a loader.
+fn libraries(program: &Path) -> Vec<PathBuf> {
+    let listed = sh::output(Command::new("ldd").arg(program)).unwrap_or_default();
+    let paths = listed.lines().filter_map(|line| line.split_whitespace().find(|word| word.starts_with('/')));
+    paths.map(PathBuf::from).collect()
+}
+
+/// Builds a program, has it crash, and asks every door. The outcomes in the order of the table.
+fn compare(tools: &Tools, case: &Case, folder: &Path) -> Result<Vec<Outcome>, String> {
+    let _ = std::fs::remove_dir_all(folder);
+    let (plain, sanitized, store) = (folder.join("plain"), folder.join("sanitized"), folder.join("store"));
+    for folder in [&plain, &sanitized] {
+        sh::create_dir(folder)?;
+    }
+    let mut programs = case.build(&plain, false)?;
+    let program = programs[0].clone();
+    programs.extend(libraries(&program).into_iter().filter(|path| !path.starts_with(folder)));
+    let sanitized = match case.has_sanitizer() {
+        true => case.build(&sanitized, true)?,
+        false => Vec::new(),
+    };
+    let mut convert = Command::new(&tools.foldsym);
+    convert.args(["convert", "--quiet", "--unwind", "--store"]).arg(&store).args(&programs).args(&sanitized);
+    // That the system's libraries have no debug information is a warning.
+    sh::output(&mut convert)?;
+
+    let core = reports::core(&program, folder)?;
+    let doors = Doors { tools, case, store: &store };
+    let by_core = match doors.crashed(&core, Pick::Crashed, &[]) {
+        Ok(names) => names,
+        Err(why) => return Ok(vec![Outcome::Differs(format!("core: {why}"))]),
+    };
+    let dump = reports::minidump(&tools.writer, &program, folder)?;
+    let mut outcomes = vec![doors.of_source(&by_core)];
+    outcomes.push(same("minidump", &by_core, doors.crashed(&dump, Pick::Crashed, &[])));
+    outcomes.push(match sanitized.first() {
+        Some(program) => {
+            let log = reports::log(program, folder)?;
+            same("sanitizer", &by_core, doors.crashed(&log, Pick::Crashed, &sanitized))
+        }
+        None => Outcome::Skipped("C and C++ alone"),
+    });
+    outcomes.push(match tools.has_perf {
+        true => doors.perf(&by_core, &program, folder)?,
+        false => Outcome::Skipped("needs perf events"),
+    });
+    outcomes.push(same("server", &by_core, doors.served(&dump, folder)));
+    outcomes.push(gdb(case, &by_core, &reports::gdb(&program, &core, folder)?));
+    Ok(outcomes)
+}
+
+/// Which of a report's stacks is the crash.
+#[derive(Clone, Copy)]
+enum Pick {
+    /// The thread that the report says has crashed.
+    Crashed,
+    /// The first or the last one.
+    First,
+    Last,
+}
+
+/// What a program's doors share.
+struct Doors<'d> {
+    tools: &'d Tools,
+    case: &'d Case,
+    store: &'d Path,
+}
+
+impl Doors<'_> {
+    /// The functions of the crash in a report, by `foldsym symbolize`. `programs` are those of a report that does not say which build ran:
+    /// runtimes of gcc's sanitizer before 13 do not.
+    fn crashed(&self, report: &Path, pick: Pick, programs: &[PathBuf]) -> Result<Vec<Named>, String> {
+        let mut command = Command::new(&self.tools.foldsym);
+        command.args(["symbolize", "--json", "--store"]).arg(self.store).arg(report);
+        command.args(programs.iter().flat_map(|program| [Path::new("--search"), program]));
+        self.of_answer(&json::parse(sh::output(&mut command)?.trim_end())?, pick)
+    }
+
+    fn of_answer(&self, answer: &Value, pick: Pick) -> Result<Vec<Named>, String> {
+        let threads = answer["Threads"].items();
+        let thread = match pick {
+            Pick::Crashed => threads.iter().find(|thread| matches!(thread["Crashed"], Value::Bool(true))),
+            Pick::First => threads.first(),
+            Pick::Last => threads.last(),
+        };
+        let mut names = of_thread(thread.ok_or("no stack of a crash")?);
+        names.retain(|one| !RUNTIMES.iter().any(|runtime| one.module.contains(runtime)));
+        up_to(self.case.entry(), names)
+    }
+
+    /// Whether the functions are those that the source says ran.
+    fn of_source(&self, names: &[Named]) -> Outcome {
+        match has_stack(names, &self.case.stack) {
+            true => Outcome::Same(names.len()),
+            false => {
+                Outcome::Differs(format!("core: {}, but {} ran", shown(names), self.case.stack.join(" < ")))
+            }
+        }
+    }
+
+    fn perf(&self, by_core: &[Named], program: &Path, folder: &Path) -> Result<Outcome, String> {
+        let has = |word: &str| self.case.perf.iter().any(|one| one == word);
+        let text = reports::perf(program, if has("fp") { "fp" } else { "" }, folder)?;
+        if !has("first") {
+            return Ok(same("perf", by_core, self.crashed(&text, Pick::Last, &[])));
+        }
+        // The first signal interrupted a function that is further out in the core.
+        let found = self.crashed(&text, Pick::First, &[]);
+        let outer = found.as_ref().map_or(0, |names| by_core.len().saturating_sub(names.len()));
+        let is_whole = found.as_ref().is_ok_and(|names| has_stack(names, &self.case.stack));
+        Ok(match same("perf", &by_core[outer..], found) {
+            Outcome::Same(_) if !is_whole => {
+                Outcome::Differs("perf: functions that ran are missing".to_owned())
+            }
+            outcome => outcome,
+        })
+    }
+
+    /// The functions of the crash in a minidump, by the server.
+    fn served(&self, dump: &Path, folder: &Path) -> Result<Vec<Named>, String> {
+        let store = self.store.display().to_string();
+        let server = Server::start(&self.tools.foldsym, folder, folder, &["--store", &store])?;
+        let mut stream = BufReader::new(served::connect(&server.address)?);
+        let report = std::fs::read(dump).map_err(|error| format!("{}: {error}", dump.display()))?;
+        let answer = served::ask(&mut stream, &server.address, &report)?;
+        self.of_answer(&json::parse(&String::from_utf8_lossy(&answer))?, Pick::Crashed)
+    }
+}
+
+/// Compares the functions that two doors name.
+fn same(door: &str, by_core: &[Named], found: Result<Vec<Named>, String>) -> Outcome {
+    match found {
+        Err(why) => Outcome::Differs(format!("{door}: {why}")),
+        Ok(found) if once(&found) == once(by_core) => Outcome::Same(found.len()),
+        Ok(found) => {
+            Outcome::Differs(format!("{door}: {}, but by the core {}", shown(&found), shown(by_core)))
+        }
+    }
+}
+
+/// Compares the functions of a core with gdb's, but the folded ones. gdb names a function by its debug information, by which some functions of
+/// the C library and of Rust have another name than by their symbol; one of both must be ours.
+fn gdb(case: &Case, by_core: &[Named], frames: &[reports::GdbFrame]) -> Outcome {
+    let mut frames: Vec<_> = frames.iter().filter(|frame| !frame.is_tail_call()).collect();
+    let end = case.gdb.as_deref().unwrap_or(case.entry());
+    let Some(at) = frames.iter().rposition(|frame| bare(&frame.function) == end) else {
+        return Outcome::Differs(format!("gdb: no frame of `{end}`"));
+    };
+    frames.truncate(at + 1);
+    let ours = match &case.gdb {
+        None => by_core,
+        Some(_) => &by_core[..frames.len().min(by_core.len())],
+    };
+    let is_same = |(one, frame): (&Named, &&reports::GdbFrame)| {
+        let symbol = frame.symbol.split(" + ").next().unwrap_or_default();
+        let known = if frame.function.is_empty() && symbol.is_empty() { "?" } else { &frame.function };
+        case.folded.contains(&bare(&one.name))
+            || [known, symbol].iter().any(|name| last(name) == last(&one.name))
+    };
+    if ours.len() == frames.len() && ours.iter().zip(&frames).all(is_same) {
+        return Outcome::Same(frames.len());
+    }
+    let theirs: Vec<&str> = frames.iter().map(|frame| frame.function.as_str()).collect();
+    Outcome::Differs(format!("gdb: {}, by the core {}", theirs.join(" < "), shown(ours)))
+}
