@@ -19,7 +19,7 @@ const CLANG: &[&str] = &[
 ];
 
 /// A source, and what its lines that begin with `//#` say.
-pub(super) struct Case {
+pub(super) struct Crash {
     pub(super) name: String,
     source: PathBuf,
     /// `build`: the compiler and its options.
@@ -38,7 +38,7 @@ pub(super) struct Case {
     pub(super) gdb: Option<String>,
 }
 
-impl Case {
+impl Crash {
     pub(super) fn read(source: &Path) -> Result<Self, String> {
         let text = sh::read(source)?;
         let words = |key: &str| -> Vec<String> {
@@ -47,7 +47,7 @@ impl Case {
             line.split_whitespace().map(str::to_owned).collect()
         };
         let folder = source.parent().unwrap_or(Path::new("."));
-        let case = Self {
+        let crash = Self {
             name: source.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
             source: source.to_owned(),
             build: words("build"),
@@ -57,9 +57,9 @@ impl Case {
             perf: words("perf"),
             gdb: words("gdb").into_iter().next(),
         };
-        match case.build.is_empty() || case.stack.is_empty() {
+        match crash.build.is_empty() || crash.stack.is_empty() {
             true => Err(format!("{}: no line `//# build:` or `//# stack:`", source.display())),
-            false => Ok(case),
+            false => Ok(crash),
         }
     }
 

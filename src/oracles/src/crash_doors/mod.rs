@@ -1,7 +1,7 @@
-//! `cargo xtask crash-doors`: small programs that crash, and one stack by every door: the core, a minidump, the report of AddressSanitizer,
-//! `perf script`, and the server. All must name the functions that ran, and those that gdb names where nothing is folded.
+//! `cargo xtask crash-doors`: small programs that crash, and one stack by every door: the core by a store and by programs, a minidump, the
+//! report of AddressSanitizer, `perf script`, and the server. All must name the functions that ran, and those that gdb names where nothing is folded.
 //!
-//! A program's source says in its first lines how it is built and which functions ran (`programs`, [`case::Case`]). Folded functions are those
+//! A program's source says in its first lines how it is built and which functions ran (`programs`, [`crash::Crash`]). Folded functions are those
 //! that the linker replaced by another one of the same code: gdb names either of them.
 //!
 //! What is not compared, and why:
@@ -12,7 +12,7 @@
 //! - how often a function that calls itself is on the stack, as the sanitizer and perf keep only part of it. Cores are compared with gdb frame by
 //!   frame.
 
-mod case;
+mod crash;
 mod names;
 mod reports;
 
@@ -25,14 +25,14 @@ use serde_json::Value;
 use crate::json::{self, Answered};
 use crate::served::{self, Server};
 use crate::{ours, results};
-use case::Case;
-use names::{Named, bare, has_stack, last, of_thread, once, shown, up_to};
+use crash::Crash;
+use names::{OnStack, bare, has_stack, last, of_thread, once, shown, up_to};
 use xtask::sh;
 
 const HELP: &str = "cargo xtask crash-doors [NAME]... [--foldsym PATH]
   builds programs that crash (all of src/oracles/src/crash_doors/programs, or those named), and compares the functions of the
-  crashed thread by all doors: core, minidump, report of AddressSanitizer (C and C++), perf script (where the kernel lets perf
-  record signals), server; and gdb, where nothing is folded
+  crashed thread by all doors: core by a store and by programs, minidump, report of AddressSanitizer (C and C++), perf script
+  (where the kernel lets perf record signals), server; and gdb, where nothing is folded
   --foldsym PATH  the command with the feature `serve` (default: FOLDSYM_BUILT, else the workspace's release build, which is made)
 
 Needs clang and lld 22, gcc, rustc, Go, gdb, perf, and a kernel.core_pattern that is a file name. Everything is in
@@ -42,7 +42,7 @@ target/xtask/crash-doors.";
 const RUNTIMES: &[&str] = &["libclang_rt.asan", "libasan.so"];
 
 /// What all programs share.
-struct Tools {
+struct CrashTools {
     foldsym: PathBuf,
     /// Writes minidumps.
     writer: PathBuf,
@@ -50,7 +50,7 @@ struct Tools {
 }
 
 /// What came of a door: how many frames were compared, or why none.
-enum Outcome {
+enum DoorOutcome {
     Same(usize),
     Skipped(&'static str),
     Differs(String),
@@ -70,30 +70,30 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
             name => wanted.push(name.to_owned()),
         }
     }
-    let cases = cases(&wanted)?;
+    let crashes = crashes(&wanted)?;
     let base = sh::scratch("crash-doors")?;
     let built = ours::built(&["foldsym"])?.map(|folder| folder.join("foldsym"));
-    let tools = Tools {
+    let tools = CrashTools {
         foldsym: results::command_with_server(foldsym.or(built).as_deref())?,
         writer: writer()?,
         has_perf: reports::has_perf(&base),
     };
     let mut failed = 0;
     println!(
-        "| program | core | minidump | sanitizer | perf | server | gdb |\n|---|---|---|---|---|---|---|"
+        "| program | core | core by programs | minidump | sanitizer | perf | server | gdb |\n|---|---|---|---|---|---|---|---|"
     );
-    for case in &cases {
-        let outcomes = compare(&tools, case, &base.join(&case.name))?;
+    for crash in &crashes {
+        let outcomes = compare(&tools, crash, &base.join(&crash.name))?;
         let cells = outcomes.iter().map(|outcome| match outcome {
-            Outcome::Same(frames) => format!("{frames} frames"),
-            Outcome::Skipped(why) => format!("skipped: {why}"),
-            Outcome::Differs(_) => "DIFFERS".to_owned(),
+            DoorOutcome::Same(frames) => format!("{frames} frames"),
+            DoorOutcome::Skipped(why) => format!("skipped: {why}"),
+            DoorOutcome::Differs(_) => "DIFFERS".to_owned(),
         });
-        println!("| {} | {} |", case.name, cells.collect::<Vec<_>>().join(" | "));
+        println!("| {} | {} |", crash.name, cells.collect::<Vec<_>>().join(" | "));
         for outcome in &outcomes {
-            if let Outcome::Differs(how) = outcome {
+            if let DoorOutcome::Differs(how) = outcome {
                 failed += 1;
-                println!("  {}: {how}", case.name);
+                println!("  {}: {how}", crash.name);
             }
         }
     }
@@ -101,18 +101,21 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 }
 
 /// The programs of these names; without names all.
-fn cases(wanted: &[String]) -> Result<Vec<Case>, String> {
+fn crashes(wanted: &[String]) -> Result<Vec<Crash>, String> {
     let folder = sh::root().join("src/oracles/src/crash_doors/programs");
     let files = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut sources: Vec<PathBuf> = files.flatten().map(|file| file.path()).collect();
     sources.sort();
-    let is_case = |path: &PathBuf| sh::read(path).is_ok_and(|text| text.starts_with("//# "));
-    let cases: Vec<Case> =
-        sources.iter().filter(|path| is_case(path)).map(|path| Case::read(path)).collect::<Result<_, _>>()?;
-    if let Some(name) = wanted.iter().find(|name| !cases.iter().any(|case| case.name == **name)) {
+    let is_crash = |path: &PathBuf| sh::read(path).is_ok_and(|text| text.contains("\n//# stack: "));
+    let crashes: Vec<Crash> = sources
+        .iter()
+        .filter(|path| is_crash(path))
+        .map(|path| Crash::read(path))
+        .collect::<Result<_, _>>()?;
+    if let Some(name) = wanted.iter().find(|name| !crashes.iter().any(|crash| crash.name == **name)) {
         return Err(format!("no program `{name}` in {}", folder.display()));
     }
-    Ok(cases.into_iter().filter(|case| wanted.is_empty() || wanted.contains(&case.name)).collect())
+    Ok(crashes.into_iter().filter(|crash| wanted.is_empty() || wanted.contains(&crash.name)).collect())
 }
 
 /// Builds the writer of minidumps.
@@ -133,17 +136,17 @@ fn libraries(program: &Path) -> Vec<PathBuf> {
 }
 
 /// Builds a program, has it crash, and asks every door. The outcomes in the order of the table.
-fn compare(tools: &Tools, case: &Case, folder: &Path) -> Result<Vec<Outcome>, String> {
+fn compare(tools: &CrashTools, crash: &Crash, folder: &Path) -> Result<Vec<DoorOutcome>, String> {
     let _ = std::fs::remove_dir_all(folder);
     let (plain, sanitized, store) = (folder.join("plain"), folder.join("sanitized"), folder.join("store"));
     for folder in [&plain, &sanitized] {
         sh::create_dir(folder)?;
     }
-    let mut programs = case.build(&plain, false)?;
+    let mut programs = crash.build(&plain, false)?;
     let program = programs[0].clone();
     programs.extend(libraries(&program).into_iter().filter(|path| !path.starts_with(folder)));
-    let sanitized = match case.has_sanitizer() {
-        true => case.build(&sanitized, true)?,
+    let sanitized = match crash.has_sanitizer() {
+        true => crash.build(&sanitized, true)?,
         false => Vec::new(),
     };
     let mut convert = Command::new(&tools.foldsym);
@@ -152,27 +155,28 @@ fn compare(tools: &Tools, case: &Case, folder: &Path) -> Result<Vec<Outcome>, St
     sh::output(&mut convert)?;
 
     let core = reports::core(&program, folder)?;
-    let doors = Doors { tools, case, store: &store };
+    let doors = Doors { tools, crash, store: &store };
     let by_core = match doors.crashed(&core, Pick::Crashed, &[]) {
         Ok(names) => names,
-        Err(why) => return Ok(vec![Outcome::Differs(format!("core: {why}"))]),
+        Err(why) => return Ok(vec![DoorOutcome::Differs(format!("core: {why}"))]),
     };
     let dump = reports::minidump(&tools.writer, &program, folder)?;
     let mut outcomes = vec![doors.of_source(&by_core)];
+    outcomes.push(same("programs", &by_core, doors.by_programs(&core, &plain)));
     outcomes.push(same("minidump", &by_core, doors.crashed(&dump, Pick::Crashed, &[])));
     outcomes.push(match sanitized.first() {
         Some(program) => {
             let log = reports::log(program, folder)?;
             same("sanitizer", &by_core, doors.crashed(&log, Pick::Crashed, &sanitized))
         }
-        None => Outcome::Skipped("C and C++ alone"),
+        None => DoorOutcome::Skipped("C and C++ alone"),
     });
     outcomes.push(match tools.has_perf {
         true => doors.perf(&by_core, &program, folder)?,
-        false => Outcome::Skipped("needs perf events"),
+        false => DoorOutcome::Skipped("needs perf events"),
     });
-    outcomes.push(same("server", &by_core, doors.served(&dump, folder)));
-    outcomes.push(gdb(case, &by_core, &reports::gdb(&program, &core, folder)?));
+    outcomes.push(same("server", &by_core, doors.served(&dump, &plain)));
+    outcomes.push(gdb(crash, &by_core, &reports::gdb(&program, &core, folder)?));
     Ok(outcomes)
 }
 
@@ -188,22 +192,31 @@ enum Pick {
 
 /// What a program's doors share.
 struct Doors<'d> {
-    tools: &'d Tools,
-    case: &'d Case,
+    tools: &'d CrashTools,
+    crash: &'d Crash,
     store: &'d Path,
 }
 
 impl Doors<'_> {
     /// The functions of the crash in a report, by `foldsym symbolize`. `programs` are those of a report that does not say which build ran:
     /// runtimes of gcc's sanitizer before 13 do not.
-    fn crashed(&self, report: &Path, pick: Pick, programs: &[PathBuf]) -> Result<Vec<Named>, String> {
+    fn crashed(&self, report: &Path, pick: Pick, programs: &[PathBuf]) -> Result<Vec<OnStack>, String> {
         let mut command = Command::new(&self.tools.foldsym);
         command.args(["symbolize", "--json", "--store"]).arg(self.store).arg(report);
         command.args(programs.iter().flat_map(|program| [Path::new("--search"), program]));
         self.of_answer(&json::parse(sh::output(&mut command)?.trim_end())?, pick)
     }
 
-    fn of_answer(&self, answer: &Value, pick: Pick) -> Result<Vec<Named>, String> {
+    /// The functions of the crash in a core on the machine that crashed: by the programs in a folder and the libraries where the core says,
+    /// without a store.
+    fn by_programs(&self, core: &Path, folder: &Path) -> Result<Vec<OnStack>, String> {
+        let mut command = Command::new(&self.tools.foldsym);
+        command.args(["symbolize", "--json", "--open-paths", "--search"]).arg(folder).arg(core);
+        command.env("FOLDSYM_CACHE", folder.with_extension("cache"));
+        self.of_answer(&json::parse(sh::output(&mut command)?.trim_end())?, Pick::Crashed)
+    }
+
+    fn of_answer(&self, answer: &Value, pick: Pick) -> Result<Vec<OnStack>, String> {
         let threads = answer["Threads"].items();
         let thread = match pick {
             Pick::Crashed => threads.iter().find(|thread| matches!(thread["Crashed"], Value::Bool(true))),
@@ -212,21 +225,23 @@ impl Doors<'_> {
         };
         let mut names = of_thread(thread.ok_or("no stack of a crash")?);
         names.retain(|one| !RUNTIMES.iter().any(|runtime| one.module.contains(runtime)));
-        up_to(self.case.entry(), names)
+        up_to(self.crash.entry(), names)
     }
 
     /// Whether the functions are those that the source says ran.
-    fn of_source(&self, names: &[Named]) -> Outcome {
-        match has_stack(names, &self.case.stack) {
-            true => Outcome::Same(names.len()),
-            false => {
-                Outcome::Differs(format!("core: {}, but {} ran", shown(names), self.case.stack.join(" < ")))
-            }
+    fn of_source(&self, names: &[OnStack]) -> DoorOutcome {
+        match has_stack(names, &self.crash.stack) {
+            true => DoorOutcome::Same(names.len()),
+            false => DoorOutcome::Differs(format!(
+                "core: {}, but {} ran",
+                shown(names),
+                self.crash.stack.join(" < ")
+            )),
         }
     }
 
-    fn perf(&self, by_core: &[Named], program: &Path, folder: &Path) -> Result<Outcome, String> {
-        let has = |word: &str| self.case.perf.iter().any(|one| one == word);
+    fn perf(&self, by_core: &[OnStack], program: &Path, folder: &Path) -> Result<DoorOutcome, String> {
+        let has = |word: &str| self.crash.perf.iter().any(|one| one == word);
         let text = reports::perf(program, if has("fp") { "fp" } else { "" }, folder)?;
         if !has("first") {
             return Ok(same("perf", by_core, self.crashed(&text, Pick::Last, &[])));
@@ -234,17 +249,17 @@ impl Doors<'_> {
         // The first signal interrupted a function that is further out in the core.
         let found = self.crashed(&text, Pick::First, &[]);
         let outer = found.as_ref().map_or(0, |names| by_core.len().saturating_sub(names.len()));
-        let is_whole = found.as_ref().is_ok_and(|names| has_stack(names, &self.case.stack));
+        let is_whole = found.as_ref().is_ok_and(|names| has_stack(names, &self.crash.stack));
         Ok(match same("perf", &by_core[outer..], found) {
-            Outcome::Same(_) if !is_whole => {
-                Outcome::Differs("perf: functions that ran are missing".to_owned())
+            DoorOutcome::Same(_) if !is_whole => {
+                DoorOutcome::Differs("perf: functions that ran are missing".to_owned())
             }
             outcome => outcome,
         })
     }
 
     /// The functions of the crash in a minidump, by the server.
-    fn served(&self, dump: &Path, folder: &Path) -> Result<Vec<Named>, String> {
+    fn served(&self, dump: &Path, folder: &Path) -> Result<Vec<OnStack>, String> {
         let store = self.store.display().to_string();
         let server = Server::start(&self.tools.foldsym, folder, folder, &["--store", &store])?;
         let mut stream = BufReader::new(served::connect(&server.address)?);
@@ -255,38 +270,38 @@ impl Doors<'_> {
 }
 
 /// Compares the functions that two doors name.
-fn same(door: &str, by_core: &[Named], found: Result<Vec<Named>, String>) -> Outcome {
+fn same(door: &str, by_core: &[OnStack], found: Result<Vec<OnStack>, String>) -> DoorOutcome {
     match found {
-        Err(why) => Outcome::Differs(format!("{door}: {why}")),
-        Ok(found) if once(&found) == once(by_core) => Outcome::Same(found.len()),
+        Err(why) => DoorOutcome::Differs(format!("{door}: {why}")),
+        Ok(found) if once(&found) == once(by_core) => DoorOutcome::Same(found.len()),
         Ok(found) => {
-            Outcome::Differs(format!("{door}: {}, but by the core {}", shown(&found), shown(by_core)))
+            DoorOutcome::Differs(format!("{door}: {}, but by the core {}", shown(&found), shown(by_core)))
         }
     }
 }
 
 /// Compares the functions of a core with gdb's, but the folded ones. gdb names a function by its debug information, by which some functions of
 /// the C library and of Rust have another name than by their symbol; one of both must be ours.
-fn gdb(case: &Case, by_core: &[Named], frames: &[reports::GdbFrame]) -> Outcome {
+fn gdb(crash: &Crash, by_core: &[OnStack], frames: &[reports::GdbFrame]) -> DoorOutcome {
     let mut frames: Vec<_> = frames.iter().filter(|frame| !frame.is_tail_call()).collect();
-    let end = case.gdb.as_deref().unwrap_or(case.entry());
+    let end = crash.gdb.as_deref().unwrap_or(crash.entry());
     let Some(at) = frames.iter().rposition(|frame| bare(&frame.function) == end) else {
-        return Outcome::Differs(format!("gdb: no frame of `{end}`"));
+        return DoorOutcome::Differs(format!("gdb: no frame of `{end}`"));
     };
     frames.truncate(at + 1);
-    let ours = match &case.gdb {
+    let ours = match &crash.gdb {
         None => by_core,
         Some(_) => &by_core[..frames.len().min(by_core.len())],
     };
-    let is_same = |(one, frame): (&Named, &&reports::GdbFrame)| {
+    let is_same = |(one, frame): (&OnStack, &&reports::GdbFrame)| {
         let symbol = frame.symbol.split(" + ").next().unwrap_or_default();
         let known = if frame.function.is_empty() && symbol.is_empty() { "?" } else { &frame.function };
-        case.folded.contains(&bare(&one.name))
+        crash.folded.contains(&bare(&one.name))
             || [known, symbol].iter().any(|name| last(name) == last(&one.name))
     };
     if ours.len() == frames.len() && ours.iter().zip(&frames).all(is_same) {
-        return Outcome::Same(frames.len());
+        return DoorOutcome::Same(frames.len());
     }
     let theirs: Vec<&str> = frames.iter().map(|frame| frame.function.as_str()).collect();
-    Outcome::Differs(format!("gdb: {}, by the core {}", theirs.join(" < "), shown(ours)))
+    DoorOutcome::Differs(format!("gdb: {}, by the core {}", theirs.join(" < "), shown(ours)))
 }

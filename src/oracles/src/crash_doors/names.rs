@@ -6,7 +6,7 @@ use crate::json::Answered;
 
 /// A function on a stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct OnStack {
     /// `?` where it is not known.
     pub(super) name: String,
     /// The program or library.
@@ -14,7 +14,7 @@ pub(super) struct Named {
 }
 
 /// The functions of a thread of foldsym's answer, innermost first, inlined ones too, without the kernel's and without marks of missing frames.
-pub(super) fn of_thread(thread: &Value) -> Vec<Named> {
+pub(super) fn of_thread(thread: &Value) -> Vec<OnStack> {
     let mut names = Vec::new();
     for frame in thread["Frames"].items() {
         let module = frame["ModuleName"].text();
@@ -26,14 +26,14 @@ pub(super) fn of_thread(thread: &Value) -> Vec<Named> {
                 "" => "?",
                 name => name,
             };
-            names.push(Named { name: name.to_owned(), module: module.to_owned() });
+            names.push(OnStack { name: name.to_owned(), module: module.to_owned() });
         }
     }
     names
 }
 
 /// The functions of a stack up to the outermost one of a name. `Err`: none has it.
-pub(super) fn up_to(entry: &str, names: Vec<Named>) -> Result<Vec<Named>, String> {
+pub(super) fn up_to(entry: &str, names: Vec<OnStack>) -> Result<Vec<OnStack>, String> {
     match names.iter().rposition(|one| bare(&one.name) == entry) {
         Some(at) => Ok(names.into_iter().take(at + 1).collect()),
         None => Err(format!("no frame of `{entry}`: {}", shown(&names))),
@@ -67,19 +67,19 @@ pub(super) fn last(name: &str) -> String {
 }
 
 /// The names without repetition: of a function that calls itself one frame.
-pub(super) fn once(names: &[Named]) -> Vec<&str> {
+pub(super) fn once(names: &[OnStack]) -> Vec<&str> {
     let mut found: Vec<&str> = names.iter().map(|one| one.name.as_str()).collect();
     found.dedup();
     found
 }
 
 /// The names for a message.
-pub(super) fn shown(names: &[Named]) -> String {
+pub(super) fn shown(names: &[OnStack]) -> String {
     once(names).join(" < ")
 }
 
 /// Whether the functions that ran are on a stack: the outermost ones all, and none in between but where `...` stands.
-pub(super) fn has_stack(names: &[Named], stack: &[String]) -> bool {
+pub(super) fn has_stack(names: &[OnStack], stack: &[String]) -> bool {
     let found: Vec<String> = once(names).into_iter().map(bare).collect();
     let mut rest = &found[..];
     let mut any = false;
@@ -102,8 +102,8 @@ pub(super) fn has_stack(names: &[Named], stack: &[String]) -> bool {
 mod tests {
     use super::*;
 
-    fn named(names: &[&str]) -> Vec<Named> {
-        names.iter().map(|name| Named { name: (*name).to_owned(), module: String::new() }).collect()
+    fn named(names: &[&str]) -> Vec<OnStack> {
+        names.iter().map(|name| OnStack { name: (*name).to_owned(), module: String::new() }).collect()
     }
 
     #[test]

@@ -17,8 +17,8 @@ fn crashing(limits: &str, program: &Path) -> Command {
     let mut command = Command::new("timeout");
     command.args([LONGEST, "sh", "-c", &format!("{limits} && exec \"$@\""), "sh"]).arg(program);
     command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
-    // Go's runtime ends a process without a core otherwise.
-    command.env("GOTRACEBACK", "crash");
+    // Go's runtime ends a process without a core otherwise, and sends signals to its own threads.
+    command.env("GOTRACEBACK", "crash").env("GODEBUG", "asyncpreemptoff=1");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command
 }

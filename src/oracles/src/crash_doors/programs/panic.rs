@@ -1,6 +1,7 @@
+//! A panic that ends the process, in a function that is inlined.
+//
 //# build: rustc -O -C panic=abort
 //# stack: panic::read_weight panic::weigh panic::main
-// A panic that ends the process, in a function that is inlined.
 
 #[inline(always)]
 fn read_weight(text: &str) -> u32 {

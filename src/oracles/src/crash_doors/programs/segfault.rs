@@ -1,6 +1,7 @@
+//! A thread writes through a null pointer.
+//
 //# build: rustc -O -C link-arg=-fuse-ld=lld -C link-arg=-Wl,--icf=all
 //# stack: segfault::weigh segfault::post segfault::main::{closure#0}
-// A thread writes through a null pointer.
 
 struct Mail {
     weight: *mut u64,
