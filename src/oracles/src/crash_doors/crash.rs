@@ -18,6 +18,10 @@ const CLANG: &[&str] = &[
     "-Wl,-rpath,$ORIGIN",
 ];
 
+/// Options of rustc. The sanitizer's build has this form of names too.
+const RUSTC: &[&str] =
+    &["--edition=2024", "-g", "-C", "symbol-mangling-version=v0", "-C", "link-arg=-Wl,--build-id=sha1"];
+
 /// A source, and what its lines that begin with `//#` say.
 pub(super) struct Crash {
     pub(super) name: String,
@@ -68,9 +72,9 @@ impl Crash {
         self.stack.last().map_or("", String::as_str)
     }
 
-    /// Whether a compiler here can build it with AddressSanitizer.
+    /// Whether AddressSanitizer reports its crash. Go's runtime handles signals itself.
     pub(super) fn has_sanitizer(&self) -> bool {
-        matches!(self.build[0].as_str(), "clang++" | "gcc")
+        self.build[0] != "go"
     }
 
     /// Builds the program into a folder, with AddressSanitizer if asked. The program, then its library.
@@ -86,10 +90,11 @@ impl Crash {
             "clang++" => compiler.args(CLANG),
             "gcc" => compiler.args(["-g", "-Wl,--build-id=sha1"]),
             "go" => compiler.arg("build"),
-            _ => compiler.args(["--edition=2024", "-g", "-C", "link-arg=-Wl,--build-id=sha1"]),
+            _ => compiler.args(RUSTC),
         };
         if sanitized {
-            compiler.args(self.sanitizer()?);
+            // The option of rustc is one of its nightly build.
+            compiler.args(self.sanitizer()?).env("RUSTC_BOOTSTRAP", "1");
         }
         compiler.args(&self.build[1..]);
         let mut made = vec![program.clone()];
@@ -114,8 +119,11 @@ impl Crash {
         Ok(made)
     }
 
-    /// The options for AddressSanitizer whose runtime is a library, so that its frames are known by their module.
+    /// The options for AddressSanitizer. Of C and C++ its runtime is a library, whose frames are known by their module.
     fn sanitizer(&self) -> Result<Vec<String>, String> {
+        if self.build[0] == "rustc" {
+            return Ok(vec!["-Z".to_owned(), "sanitizer=address".to_owned()]);
+        }
         let mut options = vec!["-fsanitize=address".to_owned()];
         if self.build[0] == "clang++" {
             let runtime = "-print-file-name=libclang_rt.asan-x86_64.so";

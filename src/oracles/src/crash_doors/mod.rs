@@ -31,7 +31,7 @@ use xtask::sh;
 
 const HELP: &str = "cargo xtask crash-doors [NAME]... [--foldsym PATH]
   builds programs that crash (all of src/oracles/src/crash_doors/programs, or those named), and compares the functions of the
-  crashed thread by all doors: core by a store and by programs, minidump, report of AddressSanitizer (C and C++), perf script
+  crashed thread by all doors: core by a store and by programs, minidump, report of AddressSanitizer (not of Go), perf script
   (where the kernel lets perf record signals), server; and gdb, where nothing is folded
   --foldsym PATH  the command with the feature `serve` (default: FOLDSYM_BUILT, else the workspace's release build, which is made)
 
@@ -169,7 +169,7 @@ fn compare(tools: &CrashTools, crash: &Crash, folder: &Path) -> Result<Vec<DoorO
             let log = reports::log(program, folder)?;
             same("sanitizer", &by_core, doors.crashed(&log, Pick::Crashed, &sanitized))
         }
-        None => DoorOutcome::Skipped("C and C++ alone"),
+        None => DoorOutcome::Skipped("Go handles signals itself"),
     });
     outcomes.push(match tools.has_perf {
         true => doors.perf(&by_core, &program, folder)?,

@@ -52,7 +52,7 @@ pub(super) fn bare(name: &str) -> String {
             _ => {}
         }
     }
-    text.trim_start_matches("::").to_owned()
+    text.trim_matches(':').to_owned()
 }
 
 /// The last part of a name, which debuggers spell alike: they differ in how they write a type in front of it.
@@ -113,6 +113,7 @@ mod tests {
             ("(anonymous namespace)::weigh(long (*)(int))", "weigh", "weigh"),
             ("std::vector<int, A<B> >::at(int)", "std::vector::at", "at"),
             ("<a::B<F> as c::D<()>>::call_once", "call_once", "call_once"),
+            ("core::ptr::write_volatile::<u64>", "core::ptr::write_volatile", "write_volatile"),
             ("main.read", "main.read", "main.read"),
             ("p::main::{{closure}}", "p::main::{closure#0}", "{closure}"),
             ("p::main::{closure#0}", "p::main::{closure#0}", "{closure}"),
