@@ -49,7 +49,7 @@ struct CrashTools {
     has_perf: bool,
 }
 
-/// What came of a door: how many frames were compared, or why none.
+/// What came of a door: how many functions were compared, or why none.
 enum DoorOutcome {
     Same(usize),
     Skipped(&'static str),
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     for crash in &crashes {
         let outcomes = compare(&tools, crash, &base.join(&crash.name))?;
         let cells = outcomes.iter().map(|outcome| match outcome {
-            DoorOutcome::Same(frames) => format!("{frames} frames"),
+            DoorOutcome::Same(count) => format!("{count} functions"),
             DoorOutcome::Skipped(why) => format!("skipped: {why}"),
             DoorOutcome::Differs(_) => "DIFFERS".to_owned(),
         });
