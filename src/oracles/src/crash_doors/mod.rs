@@ -228,8 +228,15 @@ impl Doors<'_> {
         up_to(self.crash.entry(), names)
     }
 
-    /// Whether the functions are those that the source says ran.
+    /// Whether the functions are those that the source says ran, and those are folded that it says are.
     fn of_source(&self, names: &[OnStack]) -> DoorOutcome {
+        let is_folded = |name: &String| names.iter().any(|one| one.is_folded && bare(&one.name) == *name);
+        if let Some(name) = self.crash.folded.iter().find(|name| !is_folded(name)) {
+            return DoorOutcome::Differs(format!(
+                "core: nothing shows that the folded `{name}` ran: {}",
+                shown(names)
+            ));
+        }
         match has_stack(names, &self.crash.stack) {
             true => DoorOutcome::Same(names.len()),
             false => DoorOutcome::Differs(format!(

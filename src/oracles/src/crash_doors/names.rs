@@ -11,6 +11,8 @@ pub(super) struct OnStack {
     pub(super) name: String,
     /// The program or library.
     pub(super) module: String,
+    /// The code is that of several functions, and the stack shows which of them ran.
+    pub(super) is_folded: bool,
 }
 
 /// The functions of a thread of foldsym's answer, innermost first, inlined ones too, without the kernel's and without marks of missing frames.
@@ -26,7 +28,8 @@ pub(super) fn of_thread(thread: &Value) -> Vec<OnStack> {
                 "" => "?",
                 name => name,
             };
-            names.push(OnStack { name: name.to_owned(), module: module.to_owned() });
+            let is_folded = !frame["Evidence"].is_null();
+            names.push(OnStack { name: name.to_owned(), module: module.to_owned(), is_folded });
         }
     }
     names
@@ -103,7 +106,10 @@ mod tests {
     use super::*;
 
     fn named(names: &[&str]) -> Vec<OnStack> {
-        names.iter().map(|name| OnStack { name: (*name).to_owned(), module: String::new() }).collect()
+        names
+            .iter()
+            .map(|name| OnStack { name: (*name).to_owned(), module: String::new(), is_folded: false })
+            .collect()
     }
 
     #[test]
