@@ -5,6 +5,7 @@ mod blowup;
 mod cfi;
 mod ci;
 mod compare;
+mod crash_doors;
 mod crashes;
 mod demangle;
 mod diff;
@@ -40,6 +41,7 @@ type RunTask = fn(&[String]) -> Result<(), String>;
 const TASKS: &[(&str, RunTask)] = &[
     ("diff", diff::run),
     ("crashes", crashes::run),
+    ("crash-doors", crash_doors::run),
     ("soak", soak::run),
     ("stacks", stacks::run),
     ("steps", steps::run),

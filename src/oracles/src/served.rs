@@ -100,10 +100,15 @@ impl Request<'_> {
     }
 }
 
-/// Asks once for stacks, over a connection that stays open, as clients of HTTP/1.1 keep theirs. `Err` for an answer that is none.
-pub(crate) fn ask(stream: &mut BufReader<TcpStream>, address: &str, body: &str) -> Result<Vec<u8>, String> {
+/// Asks once for stacks or a report, over a connection that stays open, as clients of HTTP/1.1 keep theirs. `Err` for an answer that is none.
+pub(crate) fn ask(
+    stream: &mut BufReader<TcpStream>,
+    address: &str,
+    body: impl AsRef<[u8]>,
+) -> Result<Vec<u8>, String> {
     let request = Request { address, path: "/symbolicate", more: "" };
-    request.send(stream.get_mut(), body.as_bytes(), body.len())?;
+    let body = body.as_ref();
+    request.send(stream.get_mut(), body, body.len())?;
     let failed = |error: std::io::Error| error.to_string();
     let (mut head, mut length) = (String::new(), None);
     loop {

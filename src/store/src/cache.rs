@@ -120,15 +120,26 @@ impl CachedStore {
         Ok(found)
     }
 
-    /// Opens the file of a module.
+    /// Opens the file of a module, as [`LocalStore::get_module`].
     ///
     /// # Errors
     /// As [`CachedStore::get`].
     pub fn get_module(&self, id: &ModuleId) -> Result<Option<SymbolMap>, StoreError> {
-        let debug_id = match id {
-            ModuleId::Build(id) => return self.get(id),
-            ModuleId::Debug(debug_id) => debug_id,
+        let found = match id {
+            ModuleId::Build(id) => self.get(id)?,
+            ModuleId::Debug(id) => return self.get_by_debug_id(id),
         };
+        match (found, id.of_code()) {
+            (None, Some(debug_id)) => {
+                let found = self.get_by_debug_id(&debug_id)?;
+                Ok(found.filter(|map| map.file().build_id().is_empty()))
+            }
+            (found, _) => Ok(found),
+        }
+    }
+
+    /// Opens the file to which the index leads from a debug id.
+    fn get_by_debug_id(&self, debug_id: &DebugId) -> Result<Option<SymbolMap>, StoreError> {
         let Inner { cache, options, .. } = &*self.inner;
         match cache.get_by_debug_id(debug_id) {
             // Of a program without a build id the remote store may have several of this debug id. Where it does not answer, what was

@@ -232,6 +232,17 @@ impl fmt::Display for ModuleId {
     }
 }
 
+impl ModuleId {
+    /// The debug id by which a store's index finds a program without a build id, if this may be the id that crash reporters derive from its
+    /// code ([`text_id`]): writers of minidumps give it as if it were a build id. They run on little-endian machines.
+    pub(crate) fn of_code(&self) -> Option<DebugId> {
+        match self {
+            Self::Build(id) if id.as_bytes().len() == 16 => Some(DebugId::of_elf(id, false)),
+            _ => None,
+        }
+    }
+}
+
 impl From<BuildId> for ModuleId {
     fn from(id: BuildId) -> Self {
         Self::Build(id)

@@ -461,6 +461,7 @@ fn two_programs_of_one_debug_id_are_told_apart_at_any_time() {
     let reader = CachedStore::new(Box::new(memory.clone()), options).unwrap();
     publish(id(1), stamped(&[]));
     assert!(reader.get_module(&ModuleId::from(debug_id)).unwrap().is_some());
+    assert!(reader.get_module(&ModuleId::from(code.clone())).unwrap().is_some());
     // The reader has fetched the first program when the second one comes.
     publish(id(2), other);
     let error = reader.get_module(&ModuleId::from(debug_id)).unwrap_err();

@@ -291,6 +291,28 @@ fn a_program_without_an_id_is_bound_to_its_report() {
     assert_eq!(store.add(&stamped_file(folder.path(), 5), &info).unwrap(), Published::New(id(5)));
 }
 
+/// Writers of minidumps give the id that they derive from the code as if it were a build id.
+#[test]
+fn a_program_without_an_id_is_found_by_the_id_of_its_code() {
+    let (folder, store) = store();
+    let code = foldsym_store::text_id(b"the code of a program").unwrap();
+    let mut info = EntryInfo::default();
+    (info.derived_id, info.debug_id) = (Some(id(1)), Some(DebugId::of_elf(&code, false)));
+    let file = folder.path().join("none.fsym");
+    fs::write(&file, stamped(&[])).unwrap();
+    store.add(&file, &info).unwrap();
+    assert!(store.get_module(&ModuleId::from(code.clone())).unwrap().is_some());
+    // The build id of another program begins with the same 16 bytes.
+    let long = BuildId::new(&[code.as_bytes(), &[7; 4]].concat()).unwrap();
+    assert!(store.get_module(&ModuleId::from(long.clone())).unwrap().is_none());
+    store.remove(&id(1)).unwrap();
+    let file = folder.path().join("long.fsym");
+    fs::write(&file, stamped(long.as_bytes())).unwrap();
+    store.add(&file, &EntryInfo::default()).unwrap();
+    assert!(store.get_module(&ModuleId::from(DebugId::of_elf(&code, false))).unwrap().is_some());
+    assert!(store.get_module(&ModuleId::from(code)).unwrap().is_none());
+}
+
 /// A file without a build id and its report are two files: who reads while they change gets one file or the other, or none.
 #[test]
 fn a_program_without_an_id_is_read_while_it_is_replaced_and_removed() {

@@ -334,7 +334,7 @@ impl Worker<'_> {
         let given = has_callers.then_some((resolved, front));
         let loaded = &mut self.files[file];
         let map = &loaded.map;
-        self.resolver.fill(map.file(), image, given, &mut answer).ok()?;
+        self.resolver.fill_frame(map.file(), address, given, &mut answer).ok()?;
         if answer.symbol.frames.is_empty() {
             answer.unknown = Some(Unknown::NoFunction);
         }

@@ -33,7 +33,7 @@ pub(crate) fn fill(
         answer.unknown = Some(Unknown::NoFunction);
         return;
     };
-    match resolver.fill(loaded.map.file(), image, resolved, answer) {
+    match resolver.fill_frame(loaded.map.file(), address, resolved, answer) {
         Ok(true) => {}
         Ok(false) => {
             // A module that is mapped everywhere contains only the addresses of its sections.

@@ -85,6 +85,7 @@ mod stack;
 mod symbolize;
 mod symbolizer;
 mod texts;
+mod trampoline;
 mod unknown;
 mod worker;
 
@@ -96,7 +97,9 @@ pub use certainty::{Certainty, Evidence, Reason};
 #[cfg(feature = "debuginfod")]
 pub use debuginfod::Debuginfod;
 pub use foldsym_lookup::NameId;
-pub use foldsym_store::{BuildId, DebugId, LocalStore, ModuleId, Store, StoreError, SymbolMap, open_regular};
+pub use foldsym_store::{
+    BuildId, DebugId, LocalStore, ModuleId, Store, StoreError, SymbolMap, open_regular, text_id,
+};
 pub use frame::{Candidate, Frame, Location};
 pub use given::{GivenStack, JsonError};
 pub use given_frames::MAX_FRAMES;
@@ -112,5 +115,6 @@ pub use request::{Request, Requests};
 pub use request_error::RequestError;
 pub use stack::{AddressKind, Mapping, Module, Modules, OpenFile, ReportedAddress, Stack, StackFrame};
 pub use symbolizer::{BuildError, Builder, OpenedFiles, Symbolizer, Unfetched};
+pub use trampoline::TRAMPOLINES;
 pub use unknown::Unknown;
 pub use worker::Worker;

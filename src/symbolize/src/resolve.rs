@@ -1,12 +1,14 @@
 //! Turns an address of a file into an answer. Only this module turns the reader's results into frames, candidates and certainty.
 
 use foldsym_lookup::{
-    Answer as Found, Error, Frames, FunctionId, ImageAddr, Lookup, Resolved, SectionId, SymbolFile, What,
+    Answer as Found, Error, Frames, FunctionId, ImageAddr, Lookup, Resolved, ReturnAddr, SectionId,
+    StackAddr, SymbolFile, What,
 };
 use foldsym_resolve::behind;
 pub(crate) use foldsym_resolve::frame;
 
 use crate::answer::{Answer, Member, Symbol};
+use crate::trampoline::is_trampoline;
 
 /// An answer may have this many frames and other names, and one more for each byte of its file: records with constant columns take no
 /// bytes.
@@ -75,6 +77,36 @@ impl Resolver {
             }
         }
         Ok(true)
+    }
+
+    /// As [`Resolver::fill`], for the address of a frame.
+    ///
+    /// A signal handler returns to the start of a trampoline, in front of which is no call but bytes of no function. A report that does not
+    /// tell this from a call gives it as a return address. There the trampoline itself is the answer.
+    ///
+    /// # Errors
+    /// As [`Resolver::fill`].
+    pub(crate) fn fill_frame(
+        &mut self,
+        file: &SymbolFile<'_>,
+        address: StackAddr,
+        resolved: Option<(Resolved, u32)>,
+        answer: &mut Answer,
+    ) -> Result<bool, Error> {
+        let Some(image) = address.lookup_address() else { return Ok(false) };
+        if self.fill(file, image, resolved, answer)? {
+            return Ok(true);
+        }
+        let StackAddr::Return(ReturnAddr(behind)) = address else { return Ok(false) };
+        match file.lookup(ImageAddr(behind), &mut self.frames)? {
+            Lookup::Found(found)
+                if found.function_start.0 == behind && is_trampoline(file, found.function) =>
+            {
+                answer.image_address = Some(behind);
+                self.fill(file, ImageAddr(behind), None, answer)
+            }
+            _ => Ok(false),
+        }
     }
 
     /// Fills an answer from a lookup that found code of one function, with the frames of that lookup.

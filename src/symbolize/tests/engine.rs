@@ -203,6 +203,43 @@ fn an_answer_of_more_text_than_the_file_may_have_is_damage() {
     assert!(json.len() < 1000 && json.contains("damaged: section NAMES"), "{json:.1000}");
 }
 
+/// Reports of sanitizers and of perf give the trampoline of a signal handler as a call: the byte in front of it is in no function.
+#[test]
+fn a_handler_returns_to_the_trampoline_and_to_no_other_function() {
+    let texts = ["", "__restore_rt", "f", "g"];
+    let contents = Contents {
+        block_log2: 2,
+        names: texts.map(|name| name.as_bytes().to_vec()).to_vec(),
+        origins: [2, 1, 3].map(|name| [name, 0, 0, 0]).to_vec(),
+        functions: (0..3).map(|origin| [origin, 0, 0, 0, 0]).collect(),
+        pieces: (0..3).map(|function| [0x1000 + 0x20 * function, 16, 0, 0, 2 * function, 0, 0]).collect(),
+        rows: vec![0],
+        scopes: vec![0],
+        ..Contents::default()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("libc.fsym"), contents.file()).unwrap();
+    let symbolizer = Symbolizer::builder().search([folder.path()]).build().unwrap();
+    let found = |address, kind| {
+        let place = ReportedAddress::Image { module: 0, address };
+        let stack = one(Module::new("libc"), StackFrame { place, kind });
+        let frames = symbolizer.symbolize(&stack);
+        let mut json = Vec::new();
+        symbolizer.worker().write_json(&stack, &mut json);
+        let name = names(&frames).join(" ");
+        assert!(String::from_utf8(json).unwrap().contains(&format!("\"FunctionName\":\"{name}\"")));
+        (name, frames[0].image_address)
+    };
+    let trampoline = ("__restore_rt".to_owned(), Some(0x1020));
+    assert_eq!(found(0x1020, AddressKind::Exact), trampoline);
+    assert_eq!(found(0x1020, AddressKind::Return), trampoline);
+    assert_eq!(found(0x101f, AddressKind::Adjusted), trampoline);
+    assert_eq!(found(0x101f, AddressKind::Exact), (String::new(), Some(0x101f)));
+    // A function without a symbol may end with a call in front of any other function.
+    assert_eq!(found(0x1040, AddressKind::Return), (String::new(), Some(0x103f)));
+    assert_eq!(found(0x1021, AddressKind::Return).0, "__restore_rt");
+}
+
 #[test]
 fn a_store_is_asked_by_both_ids_and_again_after_a_while() {
     let folder = tempfile::tempdir().unwrap();

@@ -14,6 +14,7 @@ const SWEEPS: &[&[&str]] = &[
     &["demangle"],
     &["names"],
     &["doors"],
+    &["crash-doors"],
     &["blowup", "--pairs"],
     &["fold", "--seeds", "3"],
     &["trace"],

@@ -15,6 +15,10 @@ pub const ORACLES: &[Task] = &[
         help: "minidumps of a crashing program with RocksDB, beside minidump-stackwalk: CPU, memory, names",
     },
     Task {
+        name: "crash-doors",
+        help: "programs that crash: the same functions by core, minidump, sanitizer, perf, server and gdb",
+    },
+    Task {
         name: "soak",
         help: "64 clients ask the server, some break off: no failure, flat memory, CPU a frame; with hostile clients (--hostile)",
     },

@@ -16,6 +16,10 @@
 //! known. Addresses of the process are not known without mappings. `-F +dsoff` (perf 6.4) prints both, and needs no mappings. A sample
 //! without a stack has an address of the process.
 //!
+//! perf takes a frame for an inlined one where a function has another name in a debug file than in the symbol table (`raise` and `__GI_raise` of
+//! glibc), and then does not print its module: the frame has perf's name alone. With `--no-inline` perf prints the module. Inlined functions
+//! need not be in the text, as the symbol file has them.
+//!
 //! The functions and the source lines (`-F +srcline`) that perf prints are the names of the frames. A text without the field of the time is read
 //! too: then a sample begins at a line that ends with its event, or at one with an address behind it.
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use foldsym_expr::cfi::{Cfa, Fde, FrameSection, Row, Rule};
 use foldsym_expr::{Buffers, Context, Entry, Evaluation, Settings, Want};
-use foldsym_symbolize::{BuildId, DebugId, ModuleId, open_regular};
+use foldsym_symbolize::{BuildId, DebugId, ModuleId, open_regular, text_id};
 use object::{Object, ObjectSection, ObjectSegment, ReadCache, ReadRef};
 
 /// Larger sections are not read.
@@ -14,16 +14,31 @@ const REGISTERS: usize = 128;
 /// The depth of nested `DW_CFA_remember_state`.
 const REMEMBERED: usize = 16;
 
-/// `.eh_frame` of a program, with its entries by address.
+/// `.eh_frame` and `.debug_frame` of a program, with their entries by address.
 pub(crate) struct Program {
-    bytes: Vec<u8>,
-    address: u64,
+    sections: Vec<OwnedSection>,
     address_size: u8,
     big_endian: bool,
-    /// First and last address, and offset of the entry.
-    entries: Vec<(u64, u64, u64)>,
+    entries: Vec<ProgramEntry>,
     /// Link-time address of the page that the first segment begins in.
     pub(crate) first: u64,
+}
+
+/// A section with call frame information.
+struct OwnedSection {
+    bytes: Vec<u8>,
+    eh: bool,
+    address: u64,
+}
+
+/// Where the entry of some code is.
+struct ProgramEntry {
+    /// The first and the last address of the code.
+    start: u64,
+    last: u64,
+    /// The index of the section, and the offset in it.
+    section: usize,
+    offset: u64,
 }
 
 /// Registers and memory of the frame that is unwound.
@@ -45,7 +60,11 @@ pub(crate) struct Caller {
 
 /// Whether a program has an identity.
 pub(super) fn is_of<'f>(file: &object::File<'f, impl ReadRef<'f>>, id: Option<&ModuleId>) -> bool {
-    let own = || file.build_id().ok().flatten().and_then(|id| BuildId::new(id).ok());
+    let own = || match file.build_id().ok().flatten() {
+        Some(id) => BuildId::new(id).ok(),
+        // Writers of minidumps derive an id from the code.
+        None => text_id(file.section_by_name(".text")?.data().ok()?),
+    };
     match id {
         None => true,
         Some(ModuleId::Build(id)) => own().as_ref() == Some(id),
@@ -56,58 +75,91 @@ pub(super) fn is_of<'f>(file: &object::File<'f, impl ReadRef<'f>>, id: Option<&M
     }
 }
 
+/// The loaded section of a program.
+fn eh_frame<'f>(file: &object::File<'f, impl ReadRef<'f>>) -> Option<OwnedSection> {
+    let section = file.section_by_name(".eh_frame").filter(|section| section.size() <= MAX_SECTION)?;
+    let bytes = section.data().ok().filter(|bytes| !bytes.is_empty())?.to_vec();
+    Some(OwnedSection { bytes, eh: true, address: section.address() })
+}
+
+/// The section with the debug information, which may be compressed: Go has no other one.
+#[cfg(feature = "convert")]
+fn debug_frame(path: &Path) -> Option<OwnedSection> {
+    let files = foldsym_convert::internal::open::Files::default();
+    let sections = foldsym_convert::internal::open::frame_sections(&files, path, None).ok()?;
+    let section = sections.iter().find(|section| !section.eh && section.bytes.len() as u64 <= MAX_SECTION)?;
+    Some(OwnedSection { bytes: section.bytes.to_vec(), eh: false, address: section.address })
+}
+
+/// A build without the converter reads no compressed sections.
+#[cfg(not(feature = "convert"))]
+fn debug_frame(_: &Path) -> Option<OwnedSection> {
+    None
+}
+
 impl Program {
     /// Opens a program of this identity. `None` if its identity differs, or it has no call frame information.
     pub(crate) fn open(path: &Path, id: Option<&ModuleId>) -> Option<Self> {
         // A program may have gigabytes of debug information. The cache reads only the parts that are used.
         let cache = ReadCache::new(open_regular(path).ok()?);
         let file = object::File::parse(&cache).ok()?;
-        if is_of(&file, id) { Self::of(&file) } else { None }
+        if !is_of(&file, id) {
+            return None;
+        }
+        let sections = eh_frame(&file).into_iter().chain(debug_frame(path)).collect();
+        Self::of(&file, sections)
     }
 
     /// The call frame information of an image that the report itself has.
     pub(crate) fn of_image(bytes: &[u8]) -> Option<Self> {
-        Self::of(&object::File::parse(bytes).ok()?)
+        let file = object::File::parse(bytes).ok()?;
+        Self::of(&file, eh_frame(&file).into_iter().collect())
     }
 
-    fn of<'f>(file: &object::File<'f, impl ReadRef<'f>>) -> Option<Self> {
-        let section = file.section_by_name(".eh_frame").filter(|section| section.size() <= MAX_SECTION)?;
-        let bytes = section.data().ok().filter(|bytes| !bytes.is_empty())?.to_vec();
+    fn of<'f>(file: &object::File<'f, impl ReadRef<'f>>, sections: Vec<OwnedSection>) -> Option<Self> {
         let first = file.segments().map(|segment| segment.address()).min()?;
         let mut program = Self {
-            bytes,
-            address: section.address(),
+            sections,
             address_size: if file.is_64() { 8 } else { 4 },
             big_endian: !file.is_little_endian(),
             entries: Vec::new(),
             first: first & !0xfff,
         };
-        // An entry of no length covers nothing, and `len - 1` would wrap.
-        let entries = program.section().fdes().flatten().filter(|fde| fde.len > 0);
-        let mut entries: Vec<_> =
-            entries.map(|fde| (fde.start, fde.start.saturating_add(fde.len - 1), fde.offset)).collect();
-        entries.sort_unstable();
+        let mut entries = Vec::new();
+        for (section, of) in program.sections.iter().enumerate() {
+            for fde in program.section(of).fdes().flatten() {
+                // An entry of no length covers nothing, and `len - 1` would wrap. The linker leaves the entries of functions that it removed
+                // in `.debug_frame`, with an address in front of all code.
+                if fde.len > 0 && (of.eh || fde.start > first) {
+                    let last = fde.start.saturating_add(fde.len - 1);
+                    entries.push(ProgramEntry { start: fde.start, last, section, offset: fde.offset });
+                }
+            }
+        }
+        // Of two entries with one start the one of `.eh_frame` is found.
+        entries.sort_unstable_by_key(|entry| {
+            (entry.start, std::cmp::Reverse(entry.section), entry.last, entry.offset)
+        });
         program.entries = entries;
-        Some(program)
+        (!program.entries.is_empty()).then_some(program)
     }
 
-    fn section(&self) -> FrameSection<'_> {
+    fn section<'s>(&self, section: &'s OwnedSection) -> FrameSection<'s> {
         FrameSection {
-            bytes: &self.bytes,
-            eh: true,
-            address: self.address,
+            bytes: &section.bytes,
+            eh: section.eh,
+            address: section.address,
             address_size: self.address_size,
             big_endian: self.big_endian,
         }
     }
 
-    fn entry(&self, address: u64) -> Option<Fde<'_>> {
-        let behind = self.entries.partition_point(|&(start, ..)| start <= address);
-        let &(_, last, offset) = self.entries.get(behind.checked_sub(1)?)?;
-        if address > last {
-            return None;
-        }
-        self.section().fde_at(offset)?.ok()
+    fn entry(&self, address: u64) -> Option<(FrameSection<'_>, Fde<'_>)> {
+        let behind = self.entries.partition_point(|entry| entry.start <= address);
+        let entry = self.entries.get(behind.checked_sub(1)?).filter(|entry| address <= entry.last)?;
+        let section = self.section(&self.sections[entry.section]);
+        let fde = section.fde_at(entry.offset)?.ok()?;
+        Some((section, fde))
     }
 
     /// Whether an entry covers the address: then it is code.
@@ -117,8 +169,8 @@ impl Program {
 
     /// Unwinds the frame whose program counter is a link-time address. `None` if the program does not describe how.
     pub(crate) fn leave(&self, address: u64, state: &dyn ThreadState) -> Option<Caller> {
-        let fde = self.entry(address)?;
-        let row: Row<'_, REGISTERS> = self.section().row::<REGISTERS, REMEMBERED>(&fde, address).ok()?;
+        let (section, fde) = self.entry(address)?;
+        let row: Row<'_, REGISTERS> = section.row::<REGISTERS, REMEMBERED>(&fde, address).ok()?;
         let cfa = match row.cfa {
             Cfa::Register { register, offset, space: 0 } => {
                 state.register(register)?.wrapping_add_signed(offset)

@@ -9,7 +9,9 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Mutex;
 
-use foldsym_symbolize::{Frame, Mapping, Module, ModuleId, Stack, StackFrame, Symbolizer, open_regular};
+use foldsym_symbolize::{
+    Frame, Mapping, Module, ModuleId, Stack, StackFrame, Symbolizer, TRAMPOLINES, open_regular,
+};
 use minidump::MinidumpContext;
 use minidump::system_info::Cpu;
 use object::{Object, ObjectSegment, ReadCache, ReadRef as _};
@@ -49,18 +51,6 @@ const CODES: &[(Layout, &[u8])] = &[
     (Layout::X86Info, &[0xb8, 0xad, 0, 0, 0, 0xcd, 0x80]),
     // `mov x8,#0x8b; svc #0`.
     (Layout::Arm64, &[0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4]),
-];
-
-/// Trampolines by their symbols, for a module whose code is neither in the report nor on this machine: glibc, musl, the vDSO and Go.
-const NAMES: &[(&str, bool)] = &[
-    ("__restore_rt", true),
-    ("__restore", false),
-    ("__kernel_rt_sigreturn", true),
-    ("__kernel_sigreturn", false),
-    ("runtime.sigreturn", true),
-    ("runtime.sigreturn.abi0", true),
-    ("runtime.sigreturn__sigaction", true),
-    ("runtime.sigreturn__sigaction.abi0", true),
 ];
 
 /// Functions of Go's runtime that a signal handler makes the interrupted code appear to call (`runtime/traceback.go`): their return address is
@@ -230,7 +220,7 @@ impl Signals {
                 let frame = frame.filter(|frame| frame.start == frame.image_address);
                 frame.and_then(|frame| {
                     let name = &frame.functions.last()?.linkage_name;
-                    let (_, has_info) = NAMES.iter().find(|(known, _)| **known == **name)?;
+                    let (_, has_info) = TRAMPOLINES.iter().find(|(known, _)| **known == **name)?;
                     Layout::of(process.cpu, *has_info)
                 })
             }

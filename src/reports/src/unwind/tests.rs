@@ -36,6 +36,29 @@ fn a_module_whose_file_failed_is_tried_again() {
     assert!(programs.get(&other, &found).is_none());
 }
 
+/// A program without a build id has the identity that writers of minidumps derive from its code.
+#[test]
+fn a_program_without_a_build_id_is_known_by_its_code() {
+    use foldsym_symbolize::{BuildId, DebugId, ModuleId, text_id};
+    use object::{Object, ObjectSection};
+
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reports/crash");
+    let mut bytes = std::fs::read(path).unwrap();
+    let (code, at) = {
+        let file = object::File::parse(&*bytes).unwrap();
+        let code = text_id(file.section_by_name(".text").unwrap().data().unwrap()).unwrap();
+        let own = ModuleId::from(BuildId::new(file.build_id().unwrap().unwrap()).unwrap());
+        assert!(program::is_of(&file, Some(&own)) && !program::is_of(&file, Some(&code.clone().into())));
+        (code, file.section_by_name(".note.gnu.build-id").unwrap().file_range().unwrap().0 as usize)
+    };
+    // The kind of the note, `NT_GNU_BUILD_ID`, becomes another one.
+    bytes[at + 8] = 9;
+    let file = object::File::parse(&*bytes).unwrap();
+    let has = |id: ModuleId| program::is_of(&file, Some(&id));
+    assert!(has(code.clone().into()) && has(DebugId::of_elf(&code, false).into()));
+    assert!(!has(BuildId::new(&[7; 16]).unwrap().into()));
+}
+
 fn module(name: &str, address: u64, size: u64) -> foldsym_symbolize::Module {
     let mapping = Mapping::LoadAddress { address, size: Some(size) };
     foldsym_symbolize::Module::new(name).mapped(mapping)

@@ -17,6 +17,11 @@ fn core_in(folder: &Path) -> Option<PathBuf> {
 
 /// Compiles a program. `None` if that or making a core is impossible; prints the reason.
 fn program(folder: &Path, name: &str) -> Option<PathBuf> {
+    program_with(folder, name, &[])
+}
+
+/// The same with more options.
+fn program_with(folder: &Path, name: &str, more: &[&str]) -> Option<PathBuf> {
     let pattern = std::fs::read_to_string("/proc/sys/kernel/core_pattern").unwrap_or_default();
     if pattern.trim().is_empty() || pattern.contains(['/', '|']) {
         println!("skipped: needs a core_pattern that is a file name");
@@ -25,7 +30,7 @@ fn program(folder: &Path, name: &str) -> Option<PathBuf> {
     let program = folder.join(name);
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reports").join(format!("{name}.c"));
     let options = ["-g", "-O1", "-fomit-frame-pointer", "-pthread", "-o"];
-    let made = Command::new("gcc").args(options).arg(&program).arg(source).status();
+    let made = Command::new("gcc").args(options).arg(&program).arg(source).args(more).status();
     match made {
         Ok(status) => {
             assert!(status.success());
@@ -118,6 +123,25 @@ fn a_walk_leaves_the_handler_for_the_stack_of_the_interrupted_frame() {
             report.warnings
         );
     }
+}
+
+/// Go's programs have rows in their debug information alone, which is compressed.
+#[test]
+fn rows_of_a_program_that_are_not_loaded_walk_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = ["-fno-asynchronous-unwind-tables", "-gz=zlib"];
+    let Some(program) = program_with(folder.path(), "signal", &options) else { return };
+    let symbolizer = Symbolizer::builder().search([&program]).build().unwrap();
+    let Some(core) = core_of(&program, "0") else { return };
+    let report = read_with(&core, &symbolizer, &with_libraries()).unwrap();
+    let expected = [
+        ("handler", AddressKind::Return),
+        ("inner", AddressKind::Exact),
+        ("middle", AddressKind::Return),
+        ("outer", AddressKind::Return),
+        ("run", AddressKind::Return),
+    ];
+    assert_eq!(functions(&report, &symbolizer)[..5], by_rows(&expected), "{:?}", report.warnings);
 }
 
 /// After an overflow the stack pointer is below the memory of the stack: of the first thread, of another one, and where a handler runs on an

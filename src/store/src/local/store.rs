@@ -181,14 +181,22 @@ impl LocalStore {
         Ok(Some(map))
     }
 
-    /// Opens the file of a module.
+    /// Opens the file of a module. A build id of 16 bytes that no file has may be the one that crash reporters derive from the code of a
+    /// program without a build id: then it is that program's file.
     ///
     /// # Errors
     /// As [`LocalStore::get`] and [`LocalStore::get_by_debug_id`].
     pub fn get_module(&self, id: &ModuleId) -> Result<Option<SymbolMap>, StoreError> {
-        match id {
-            ModuleId::Build(id) => self.get(id),
-            ModuleId::Debug(id) => self.get_by_debug_id(id),
+        let found = match id {
+            ModuleId::Build(id) => self.get(id)?,
+            ModuleId::Debug(id) => self.get_by_debug_id(id)?,
+        };
+        match (found, id.of_code()) {
+            (None, Some(debug_id)) => {
+                let found = self.get_by_debug_id(&debug_id)?;
+                Ok(found.filter(|map| map.file().build_id().is_empty()))
+            }
+            (found, _) => Ok(found),
         }
     }
 

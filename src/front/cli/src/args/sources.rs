@@ -101,7 +101,7 @@ Examples:
   foldsym symbolize --store /srv/symbols reports/*.txt --json > answers.jsonl
   foldsym symbolize --search app cpu.pb.gz --pprof named.pb.gz     for go tool pprof
   foldsym symbolize --search app cpu.pb.gz --collapsed | flamegraph.pl > cpu.svg
-  perf script --header --show-mmap-events | foldsym symbolize --search app -")]
+  perf script --header --show-mmap-events --no-inline | foldsym symbolize --search app -")]
 pub(crate) struct Symbolize {
     /// Reports; - is standard input
     #[cfg_attr(not(feature = "parquet"), arg(required = true, value_name = "INPUT"))]
