@@ -298,6 +298,32 @@ fn names_of_the_report_stand_where_no_function_is_known() {
     );
 }
 
+/// A runtime without a demangler writes the names of the symbol table.
+#[test]
+fn mangled_names_of_the_report_are_demangled_as_others() {
+    let log = "#0 0x10 in _ZN2ns1fEi a.cpp:3 (app+0x10)\n#1 0x20 in main a.cpp:9 (app+0x20)\n";
+    let with = |args: &[&str]| foldsym_with(&[&["symbolize", "-"], args].concat(), log);
+    for (args, shown) in [
+        (&[][..], " ns::f(int) (named by the report)"),
+        (&["--collapsed"], "main [report];ns::f(int) [report] 1\n"),
+        (&["--style", "gdb"], " in ns::f () at a.cpp:3\n"),
+        (&["--style", "stackwalk"], "app!ns::f(int) [a.cpp : 3]\n"),
+    ] {
+        let ran = with(args);
+        assert!(ran.out.contains(shown), "{args:?}: {ran:?}");
+        let raw = with(&[args, &["--no-demangle"]].concat());
+        assert!(raw.out.contains("_ZN2ns1fEi") && !raw.out.contains("ns::f"), "{args:?}: {raw:?}");
+    }
+    for (args, function) in [(&["--json"][..], "ns::f(int)"), (&["--json", "--no-demangle"], "_ZN2ns1fEi")] {
+        let json = with(args).json();
+        let symbol = &json[0]["Threads"][0]["Frames"][0]["Symbol"][0];
+        assert_eq!(
+            (&symbol["FunctionName"], &symbol["LinkageName"]),
+            (&function.into(), &"_ZN2ns1fEi".into())
+        );
+    }
+}
+
 #[test]
 fn flame_graphs_are_of_one_event() {
     let perf = report("perf-events.txt");
