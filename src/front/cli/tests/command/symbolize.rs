@@ -400,3 +400,41 @@ fn stacks_of_llvm_android_and_systemd_are_read() {
         assert_eq!(said.out.contains("gone"), format == "llvm", "{}", said.out);
     }
 }
+
+/// Lines that name a function and an offset from its start, in the columns of LLVM and in those of macOS.
+#[test]
+fn functions_of_lines_without_a_symbolizer_are_found() {
+    let program = common::program("demo.elf");
+    let search = program.parent().unwrap().to_str().unwrap();
+    let cache = tempfile::tempdir().unwrap();
+    let cache = cache.path().to_str().unwrap();
+    // By llvm-nm: 0x2016f0 demo_main, 0x201290 demo::crash().
+    let llvm = "Stack dump:\n\
+                0  demo.elf 0x00007f0012345678 demo::crash() + 32\n\
+                1  demo.elf 0x00007f0012345679 demo_main + 69\n\
+                2  demo.elf 0x00007f001234567a\n\
+                3  demo.elf 0x00007f001234567b demo_main + 99999\n\
+                4  libgone.so 0x00007f001234567c gone() + 9\n";
+    let macos = "0   demo.elf                            0x00007f0012345678 _ZN4demo5crashEv + 32\n\
+                 1   demo.elf                            0x00007f0012345679 demo_main + 69\n\
+                 2   demo.elf                            0x00007f001234567a 0x100000000 + 4660\n";
+    for (format, log) in [("llvm", llvm), ("macos", macos)] {
+        let json =
+            foldsym_with(&["symbolize", "--json", "--search", search, "--cache", cache, "-"], log).json();
+        assert_eq!(json[0]["Format"], format);
+        let frames = &json[0]["Threads"][0]["Frames"];
+        let of = |at: usize| {
+            let frame = &frames[at];
+            let outermost = frame["Symbol"].as_array().unwrap().last().unwrap();
+            [&outermost["FunctionName"], &frame["Address"], &frame["Source"]].map(Value::to_string)
+        };
+        assert_eq!(of(0), ["\"demo::crash()\"", "\"0x2012b0\"", "null"], "{frames}");
+        assert_eq!(of(1), ["\"demo_main\"", "\"0x201735\"", "null"], "{frames}");
+        assert_eq!(of(2), ["\"\"", "\"0x7f001234567a\"", "null"], "{frames}");
+        if format == "llvm" {
+            // The offset is not in the function: the name is that of another function before it.
+            assert_eq!(of(3), ["\"demo_main\"", "\"0x7f001234567b\"", "\"report\""], "{frames}");
+            assert_eq!(of(4), ["\"gone()\"", "\"0x7f001234567c\"", "\"report\""], "{frames}");
+        }
+    }
+}
