@@ -157,8 +157,13 @@ impl<'w> Walker<'w> {
         }
     }
 
-    /// Walks a stack from its registers. `memory` contains its start.
-    pub(crate) fn walk(&self, context: &MinidumpContext, mut memory: Option<Range<'w>>) -> Walked {
+    /// Walks a stack from its registers. `memory` contains its start; `own` is the stack that the report gives for the thread, if it does.
+    pub(crate) fn walk(
+        &self,
+        context: &MinidumpContext,
+        mut memory: Option<Range<'w>>,
+        own: Option<Range<'w>>,
+    ) -> Walked {
         let mut walked = Walked::new(self.registers);
         let mut start = Start {
             context: context.clone(),
@@ -173,7 +178,7 @@ impl<'w> Walker<'w> {
             let next = match layout {
                 Some(layout) => self.leave_signal(&start, layout, &mut walked),
                 None => {
-                    let memory = self.stack_of(&start, memory, &mut walked);
+                    let memory = self.stack_of(&start, (memory, own), &mut walked);
                     self.part(&start, memory, &mut walked)
                 }
             };
@@ -191,11 +196,16 @@ impl<'w> Walker<'w> {
     }
 
     /// The memory of the stack of a frame. After an overflow the stack pointer is below the memory of its stack.
-    fn stack_of(&self, start: &Start, given: Option<Range<'w>>, walked: &mut Walked) -> Option<Range<'w>> {
+    fn stack_of(
+        &self,
+        start: &Start,
+        (given, own): (Option<Range<'w>>, Option<Range<'w>>),
+        walked: &mut Walked,
+    ) -> Option<Range<'w>> {
         let pointer = start.context.get_stack_pointer();
-        let memory = given.filter(|(_, bytes)| !bytes.is_empty()).or_else(|| {
-            (self.process.above)(pointer).filter(|(start, _)| start.saturating_sub(pointer) <= MAX_OUTSIDE)
-        });
+        let is_near = |(start, _): &Range<'w>| *start > pointer && start - pointer <= MAX_OUTSIDE;
+        let [given, own] = [given, own].map(|range| range.filter(|(_, bytes)| !bytes.is_empty()));
+        let memory = given.or(own.filter(is_near)).or_else(|| (self.process.above)(pointer).filter(is_near));
         match memory {
             Some((base, _)) if pointer < base => _ = walked.outside.get_or_insert((pointer, base)),
             Some((base, bytes)) if pointer - base < bytes.len() as u64 => {}
