@@ -388,12 +388,17 @@ async fn find(shared: &Arc<Shared>, id: &BuildId) -> Result<SymbolMap, Refusal> 
         return Ok(map);
     }
     // Silent remote stores must not take the threads that search folders.
+    let absent = || Refusal::new(StatusCode::NOT_FOUND, format!("no file of build id {id}"));
+    // That no place is free says nothing if there is nothing to search.
+    if shared.stores.iter().all(|store| matches!(store, Store::Local(_))) {
+        return Err(here.map_or_else(|error| failed(error.to_string()), |_| absent()));
+    }
     let place = shared.finding.clone().try_acquire_owned().map_err(|_| Refusal::busy())?;
     let remote = find(true, Some(place)).await.map_err(|error| failed(error.to_string()))?;
     match (remote, here) {
         (Ok(Some(map)), _) => Ok(map),
         (Err(error), _) | (_, Err(error)) => Err(failed(error.to_string())),
-        (Ok(None), Ok(_)) => Err(Refusal::new(StatusCode::NOT_FOUND, format!("no file of build id {id}"))),
+        (Ok(None), Ok(_)) => Err(absent()),
     }
 }
 
