@@ -393,6 +393,19 @@ pub struct Kept {
     programs: unwind::Programs,
 }
 
+impl Kept {
+    /// Keeps at most so many bytes; [`Kept::default`] keeps 512 MiB. What does not fit is read again for the next report.
+    pub fn within(
+        #[cfg_attr(not(feature = "unwind"), expect(unused_variables, reason = "walks alone keep files"))]
+        most: u64,
+    ) -> Self {
+        Self {
+            #[cfg(feature = "unwind")]
+            programs: unwind::Programs::within(most),
+        }
+    }
+}
+
 /// Reads many reports. One serves all threads.
 pub struct Reader<'s> {
     symbolizer: &'s Symbolizer,

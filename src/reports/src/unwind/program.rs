@@ -91,6 +91,11 @@ impl Program {
         Some(program)
     }
 
+    /// Bytes of memory that it takes.
+    pub(crate) fn memory(&self) -> u64 {
+        (self.bytes.capacity() + self.entries.capacity() * size_of::<(u64, u64, u64)>()) as u64
+    }
+
     fn section(&self) -> FrameSection<'_> {
         FrameSection {
             bytes: &self.bytes,
