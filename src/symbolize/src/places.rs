@@ -16,7 +16,7 @@ pub struct Places {
 }
 
 /// A part of a function that the compiler placed apart from the others.
-pub struct Part {
+pub struct FunctionPart {
     /// Half-open; code of another function may have been cut out of it.
     pub range: (u64, u64),
     /// The symbol at its start, if that is not the function's own: then the function is not entered here.
@@ -24,19 +24,19 @@ pub struct Part {
 }
 
 /// The part at which a function is entered; `None` if there are several possible parts, since no symbol distinguishes them.
-pub fn entry(parts: &[Part]) -> Option<&Part> {
+pub fn entry(parts: &[FunctionPart]) -> Option<&FunctionPart> {
     let mut unnamed = parts.iter().filter(|part| part.name.is_none());
     unnamed.next().filter(|_| unnamed.next().is_none())
 }
 
-fn add_part(parts: &mut Vec<Part>, piece: &Piece, name: Option<NameId>) {
+fn add_part(parts: &mut Vec<FunctionPart>, piece: &Piece, name: Option<NameId>) {
     let (start, end) = (piece.function_start().0, piece.start.0.saturating_add(piece.body));
     match parts.last_mut() {
         // The rest, after another function that was cut out.
         Some(last) if piece.skip > 0 && last.range.0 == start => last.range.1 = end,
         // Only a change of rows.
         Some(last) if name.is_none() && last.name.is_none() && last.range.1 == start => last.range.1 = end,
-        _ => parts.push(Part { range: (start, end), name }),
+        _ => parts.push(FunctionPart { range: (start, end), name }),
     }
 }
 
@@ -72,8 +72,8 @@ pub fn places(file: &SymbolFile<'_>, wanted: &[FunctionId]) -> Result<FxHashMap<
 pub fn parts(
     file: &SymbolFile<'_>,
     mut is_wanted: impl FnMut(FunctionId, Option<NameId>) -> bool,
-) -> Result<FxHashMap<FunctionId, Vec<Part>>, Error> {
-    let mut parts: FxHashMap<FunctionId, Vec<Part>> = FxHashMap::default();
+) -> Result<FxHashMap<FunctionId, Vec<FunctionPart>>, Error> {
+    let mut parts: FxHashMap<FunctionId, Vec<FunctionPart>> = FxHashMap::default();
     each_owner(file, |piece, Owned { function, name, .. }| {
         if is_wanted(function, name) {
             add_part(parts.entry(function).or_default(), piece, name);

@@ -7,7 +7,7 @@ use foldsym_store::SymbolMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::names::bytes;
-use crate::places::{Part, entry, parts};
+use crate::places::{FunctionPart, entry, parts};
 
 /// The kernel counts the gap between two symbols as part of the first: functions begin at multiples of 16 or 64, or have room to be
 /// patched.
@@ -19,7 +19,7 @@ const MAX_OF_ONE: usize = 64;
 /// The functions of a file by linkage name, aliases too, and their parts with names of their own (`f.cold`). A file may be a stranger's, so the hashes have a key.
 pub struct SymbolNames {
     functions: HashMap<Box<[u8]>, Vec<FunctionId>>,
-    parts: FxHashMap<FunctionId, Vec<Part>>,
+    parts: FxHashMap<FunctionId, Vec<FunctionPart>>,
     /// Functions that have a part of a name.
     of_parts: HashMap<Box<[u8]>, Vec<(FunctionId, NameId)>>,
 }
@@ -90,7 +90,7 @@ impl SymbolNames {
     }
 
     /// The parts that a symbol of this name starts: of a function the one at which it is entered.
-    fn parts(&self, name: &str) -> impl Iterator<Item = &Part> {
+    fn parts(&self, name: &str) -> impl Iterator<Item = &FunctionPart> {
         let functions = self.functions.get(name.as_bytes()).into_iter().flatten();
         let entries = functions.filter_map(|function| entry(self.parts.get(function)?));
         let named = self.of_parts.get(name.as_bytes()).into_iter().flatten();
@@ -110,7 +110,7 @@ impl SymbolNames {
     /// The address of the symbol of a name. If there are several, the one that has `offset` in its code, and `size` bytes if that is known;
     /// `None` if no symbol fits, or more than one.
     pub fn start(&self, name: &str, offset: u64, size: Option<u64>) -> Option<u64> {
-        let fits = |part: &&Part| {
+        let fits = |part: &&FunctionPart| {
             let (start, end) = part.range;
             // A call may be the last instruction, and symbols extend to the next one.
             let len = end.saturating_sub(start);

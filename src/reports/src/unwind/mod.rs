@@ -17,8 +17,7 @@ use foldsym_symbolize::{AddressKind, Mapping, ReportedAddress, Stack, StackFrame
 use minidump::system_info::Cpu;
 use minidump::{MinidumpContext, MinidumpMemory, MinidumpModuleList, Module, UnifiedMemory};
 use minidump_unwind::{
-    CallStack, FileError, FileKind, FillSymbolError, FrameSymbolizer, FrameTrust, FrameWalker,
-    SymbolProvider, SystemInfo,
+    CallStack, FileError, FileKind, FillSymbolError, FrameSymbolizer, FrameWalker, SymbolProvider, SystemInfo,
 };
 
 use crate::{MAX_FRAMES, MAX_NAME, Options, Trust, cut};
@@ -41,6 +40,7 @@ use signal::Signals;
 pub(crate) use sources::Programs;
 use sources::{FoundSource, Source, lock};
 pub(crate) use walked::Walked;
+use walked::trust_of;
 
 /// Bytes of a stack that one part of a walk reads, from the stack pointer on: each frame takes some kilobytes until the part is done.
 pub(crate) const MAX_STACK: usize = 1 << 20;
@@ -94,15 +94,6 @@ pub(crate) struct Walker<'w> {
     is_unread: AtomicBool,
     /// The frames at which signals changed the stack.
     signals: Signals,
-}
-
-/// How a caller was found.
-fn trust_of(trust: FrameTrust) -> Trust {
-    match trust {
-        FrameTrust::CallFrameInfo => Trust::Cfi,
-        FrameTrust::FramePointer => Trust::FramePointer,
-        _ => Trust::Scan,
-    }
 }
 
 /// A frame at which a part of a walk begins.

@@ -23,13 +23,13 @@ const MAX_BYTES: u64 = 512 << 20;
 
 /// Call frame information of programs, kept from report to report.
 pub(crate) struct Programs {
-    known: Mutex<Known>,
+    known: Mutex<KnownPrograms>,
     /// Bytes that may be kept.
     most: u64,
 }
 
 #[derive(Default)]
-struct Known {
+struct KnownPrograms {
     of: HashMap<Key, (FoundSource, Instant)>,
     /// Bytes of all of them.
     bytes: u64,
@@ -131,7 +131,7 @@ impl Programs {
             return source;
         }
         if known.of.len() >= MAX_PROGRAMS || known.bytes + bytes > self.most {
-            *known = Known::default();
+            *known = KnownPrograms::default();
         }
         known.bytes += bytes;
         known.of.insert(key, (source.clone(), Instant::now()));
