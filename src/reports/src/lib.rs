@@ -62,8 +62,9 @@ pub enum Format {
     JsonLines,
     /// The text of AddressSanitizer, UndefinedBehaviorSanitizer, ThreadSanitizer, MemorySanitizer and LeakSanitizer: see [`numbered`].
     Sanitizer,
-    /// The stack dumps of LLVM's tools, and of programs that print stacks by LLVM's library, if they were written with `llvm-symbolizer` at
-    /// hand: only then lines have modules.
+    /// The stack dumps of LLVM's tools, and of programs that print stacks by LLVM's library. Lines that were written without
+    /// `llvm-symbolizer` at hand name a function that other modules can see, and an offset from its start; such a line has an answer if one
+    /// function of the module's file has that name, and the offset is in it.
     ///
     /// | frame | address |
     /// |---|---|
@@ -84,6 +85,13 @@ pub enum Format {
     /// | first of a stack | exact |
     /// | others | return address |
     Systemd,
+    /// What `backtrace_symbols` of macOS writes. Lines name functions as those of LLVM's dumps without a symbolizer do.
+    ///
+    /// | frame | address |
+    /// |---|---|
+    /// | first of a stack | exact |
+    /// | others | return address |
+    MacOs,
     /// Minidumps, as Crashpad, Breakpad and Windows write them. This crate walks the stacks.
     ///
     /// | frame | address |
@@ -123,6 +131,7 @@ impl Format {
         Self::Llvm,
         Self::Android,
         Self::Systemd,
+        Self::MacOs,
         Self::Minidump,
         Self::ElfCore,
         Self::Symbolicate,
@@ -138,6 +147,7 @@ impl Format {
             Self::Llvm => "llvm",
             Self::Android => "android",
             Self::Systemd => "systemd",
+            Self::MacOs => "macos",
             Self::Minidump => "minidump",
             Self::ElfCore => "core",
             Self::Symbolicate => "symbolicate",
@@ -174,6 +184,7 @@ const READERS: &[&dyn FormatReader] = &[
     &numbered::LLVM,
     &numbered::ANDROID,
     &numbered::SYSTEMD,
+    &numbered::MACOS,
     &perf_script::PerfScriptReader,
     #[cfg(feature = "pprof")]
     &pprof::ProfileReader,
@@ -316,7 +327,7 @@ impl Trust {
 #[non_exhaustive]
 pub enum ReportError {
     /// The bytes begin as no known format.
-    #[error("not a known crash report: begins with \"{}\", expected a minidump, an ELF core, JSON, a profile, or the text of a sanitizer, LLVM, Android, systemd-coredump or perf script", .0.escape_ascii())]
+    #[error("not a known crash report: begins with \"{}\", expected a minidump, an ELF core, JSON, a profile, or the text of a sanitizer, LLVM, Android, systemd-coredump, macOS or perf script", .0.escape_ascii())]
     UnknownFormat(Vec<u8>),
     /// The report is damaged, or of an unknown version.
     #[error("{}: {problem}", .format.text())]
@@ -380,6 +391,19 @@ pub fn read_with(bytes: &[u8], symbolizer: &Symbolizer, options: &Options) -> Re
 pub struct Kept {
     #[cfg(feature = "unwind")]
     programs: unwind::Programs,
+}
+
+impl Kept {
+    /// Keeps at most so many bytes; [`Kept::default`] keeps 512 MiB. What does not fit is read again for the next report.
+    pub fn within(
+        #[cfg_attr(not(feature = "unwind"), expect(unused_variables, reason = "walks alone keep files"))]
+        most: u64,
+    ) -> Self {
+        Self {
+            #[cfg(feature = "unwind")]
+            programs: unwind::Programs::within(most),
+        }
+    }
 }
 
 /// Reads many reports. One serves all threads.

@@ -5,8 +5,9 @@ use minidump::system_info::Os;
 use minidump::{
     CodeView, Endian, Error, Minidump, MinidumpException, MinidumpMiscInfo, MinidumpModule,
     MinidumpModuleList, MinidumpSystemInfo, MinidumpThreadList, MinidumpThreadNames, Module as _,
-    UnifiedMemory, UnifiedMemoryInfoList,
+    UnifiedMemory, UnifiedMemoryInfo, UnifiedMemoryInfoList,
 };
+use procfs_core::process::MMapPath;
 
 use crate::opened::{FormatReader, ReadWith};
 use crate::unwind::{Process, Range, Walker, known};
@@ -82,7 +83,8 @@ fn read(bytes: &[u8], with: &ReadWith<'_>) -> Result<Report, ReportError> {
     let ranges: Vec<UnifiedMemory<'_, '_>> = memory.by_addr().collect();
     let above = |address| {
         let at = ranges.partition_point(|range| range.base_address() <= address);
-        ranges.get(at).map(range_of)
+        let found = ranges.get(at).map(range_of);
+        found.filter(|(start, _)| is_stack_above(&rights, address, *start))
     };
     let process = Process {
         modules: &modules,
@@ -113,9 +115,10 @@ fn read(bytes: &[u8], with: &ReadWith<'_>) -> Result<Report, ReportError> {
             continue;
         };
         // The crash may be on another stack than the one that the thread's record has, for example that of a signal handler.
-        let stack =
-            memory.memory_at_address(context.get_stack_pointer()).or_else(|| found.stack_memory(&memory));
-        let walked = walker.walk(&context, stack.as_ref().map(range_of));
+        let stack = memory.memory_at_address(context.get_stack_pointer());
+        let own = found.stack_memory(&memory);
+        let (stack, own) = (stack.as_ref().map(range_of), own.as_ref().map(range_of));
+        let walked = walker.walk(&context, stack.or(own), own);
         warnings.extend(walked.warnings(id.into()));
         thread.set(walked);
         // A hostile dump may list the thread that crashed any number of times.
@@ -137,6 +140,25 @@ fn read(bytes: &[u8], with: &ReadWith<'_>) -> Result<Report, ReportError> {
     warnings.extend(walker.warnings());
     report.warnings = warnings;
     Ok(report)
+}
+
+/// Whether memory is the stack whose overflow left a stack pointer below it, as the dump describes the process's mappings. Other memory may
+/// lie as near.
+fn is_stack_above(mappings: &UnifiedMemoryInfoList<'_>, pointer: u64, memory: u64) -> bool {
+    let guard = mappings.memory_info_at_address(pointer);
+    match (guard, mappings.memory_info_at_address(memory)) {
+        // The main thread's stack has no other mapping below it that belongs to it.
+        (_, Some(UnifiedMemoryInfo::Map(stack))) if stack.map.pathname == MMapPath::Stack => true,
+        // A library of threads makes memory below each stack that nobody may touch.
+        (Some(UnifiedMemoryInfo::Map(guard)), Some(UnifiedMemoryInfo::Map(stack))) => {
+            !guard.is_readable() && guard.map.address.1 == stack.map.address.0
+        }
+        // Windows reserves a stack and its guard at once.
+        (Some(UnifiedMemoryInfo::Info(guard)), Some(UnifiedMemoryInfo::Info(stack))) => {
+            guard.raw.allocation_base == stack.raw.allocation_base
+        }
+        _ => false,
+    }
 }
 
 /// What the dump says about the process and its system.

@@ -7,13 +7,11 @@ use crate::{Format, Kept, Options, Report, ReportError, Thread};
 
 /// What a reader may use.
 pub(crate) struct ReadWith<'r> {
-    #[cfg_attr(not(feature = "unwind"), expect(dead_code, reason = "walks alone use it"))]
     pub(crate) symbolizer: &'r Symbolizer,
     #[cfg_attr(not(feature = "unwind"), expect(dead_code, reason = "walks alone use it"))]
     pub(crate) kept: &'r Kept,
     pub(crate) options: &'r Options,
     /// Whether anybody waits for the report.
-    #[cfg_attr(not(feature = "unwind"), expect(dead_code, reason = "walks alone use it"))]
     pub(crate) is_wanted: &'r (dyn Fn() -> bool + Sync),
 }
 

@@ -104,7 +104,7 @@ pub fn named_object<'n>(
     out.extend_from_slice(b",\"Symbol\":");
     list(out, functions, |out, given| {
         out.extend_from_slice(b"{\"FunctionName\":");
-        string(out, given.function.as_bytes());
+        string(out, names.shown(given.function).as_bytes());
         out.extend_from_slice(b",\"FileName\":");
         string(out, given.file.as_bytes());
         out.extend_from_slice(b",\"Line\":");

@@ -72,6 +72,7 @@ mod names;
 mod objects;
 mod opened;
 mod parse;
+pub mod places;
 #[cfg(feature = "convert")]
 mod program;
 mod query;
@@ -84,6 +85,7 @@ mod search;
 mod stack;
 mod symbolize;
 mod symbolizer;
+pub mod symbols;
 mod texts;
 mod trampoline;
 mod unknown;

@@ -1,5 +1,6 @@
 //! Turns ids of names and files into text, and keeps the text: decoding and demangling take longer than a lookup.
 
+use std::borrow::Cow;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
@@ -195,6 +196,12 @@ impl<T: Deref<Target: AsRef<[u8]>>> Names<'_, T> {
     pub(crate) fn both(&mut self, id: Option<NameId>) -> (&T, &T) {
         let name = self.name(id);
         (&name.linkage, name.readable.as_ref().unwrap_or(&name.linkage))
+    }
+
+    /// A name that comes from elsewhere than the file, as it is shown: demangled, if names are and it is mangled.
+    pub fn shown<'n>(&self, name: &'n str) -> Cow<'n, str> {
+        let demangled = if self.kept.demangle { foldsym_demangle::demangle(name.as_bytes()) } else { None };
+        demangled.map_or(Cow::Borrowed(name), Cow::Owned)
     }
 
     /// The path; empty for `None`.

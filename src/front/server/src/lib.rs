@@ -46,6 +46,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use foldsym_reports::Kept;
 use foldsym_store::Store;
 use foldsym_symbolize::Symbolizer;
 
@@ -78,7 +79,7 @@ pub struct Limits {
     pub head: Duration,
     /// How long a client may read nothing of an answer.
     pub unread: Duration,
-    /// Threads that answer; 0 for one a core.
+    /// Threads that answer; 0 for one a core. One more answers small requests alone, so that those do not wait behind large ones.
     pub threads: usize,
     /// Threads that fetch files from remote stores and debuginfod servers. Threads that answer never wait for those.
     pub fetches: usize,
@@ -193,15 +194,17 @@ pub fn serve(mut config: Config, ready: impl FnOnce(Bound)) -> Result<(), ServeE
     if config.limits.threads == 0 {
         config.limits.threads = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
     }
-    config.limits.connections = descriptors::connections(config.limits.connections, config.limits.threads);
+    let threads = config.limits.threads + pool::FOR_SHORT;
+    config.limits.connections = descriptors::connections(config.limits.connections, threads);
     // Otherwise the server could not receive a single body of the largest size.
     let memory = config.limits.memory.max(config.limits.body.saturating_mul(4)).max(MIN_MEMORY);
-    let shares = memory::Shares::of(memory, config.limits.threads);
+    let shares = memory::Shares::of(memory, threads);
     let memory = memory::Memory::new(shares.requests, config.limits.wait);
     // Another process may truncate a file, and the server must go on.
     config.symbolizer.serves(shares.files);
     let symbolizer = Arc::new(config.symbolizer);
-    let pool = pool::Pool::start(&symbolizer, config.limits.threads, shares.thread)?;
+    let pool =
+        pool::Pool::start(&symbolizer, config.limits.threads, shares.thread, Kept::within(shares.programs))?;
     let Limits { fetches, fetched, fetch, .. } = config.limits;
     let fetcher = fetch::Fetcher::start(&symbolizer, fetches, fetched, fetch)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
+use crate::pool::Length;
+
 /// Memory is counted in units of this many bytes.
 const UNIT: usize = 1 << 10;
 /// How often a thread that waits for memory looks whether its client still waits.
@@ -35,6 +37,14 @@ fn work_on(body: &[u8]) -> usize {
     body.len().saturating_mul(a_byte).saturating_add(least)
 }
 
+/// Bytes of work that a small request may take: those of 64 KiB of text.
+const SHORT_WORK: usize = LEAST_WORK + (64 << 10) * WORK_A_BYTE;
+
+/// Whether the work on a body may be long.
+pub(crate) fn length_of_work(body: &[u8]) -> Length {
+    if work_on(body) <= SHORT_WORK { Length::Short } else { Length::Long }
+}
+
 /// How the memory of a server is shared out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shares {
@@ -42,15 +52,23 @@ pub(crate) struct Shares {
     pub(crate) requests: usize,
     /// For symbol files that are open.
     pub(crate) files: u64,
+    /// For the unwind rules of programs, which walks of stacks keep.
+    pub(crate) programs: u64,
     /// For what one thread keeps from request to request.
     pub(crate) thread: u64,
 }
 
 impl Shares {
     pub(crate) fn of(memory: usize, threads: usize) -> Self {
-        let (files, kept) = (memory / 4, memory / 8);
-        let thread = kept / threads.max(1);
-        Self { requests: memory - files - kept, files: files as u64, thread: thread as u64 }
+        let (opened, kept) = (memory / 4, memory / 8);
+        let (programs, thread) = (opened / 4, kept / threads.max(1));
+        let files = opened - programs;
+        Self {
+            requests: memory - opened - kept,
+            files: files as u64,
+            programs: programs as u64,
+            thread: thread as u64,
+        }
     }
 }
 
@@ -267,10 +285,21 @@ mod tests {
     }
 
     #[test]
+    fn a_small_text_is_short_work() {
+        assert_eq!(length_of_work(b"{}"), Length::Short);
+        assert_eq!(length_of_work(&[b'{'; 64 << 10]), Length::Short);
+        assert_eq!(length_of_work(&[b'{'; (64 << 10) + 1]), Length::Long);
+        // A few bytes may be a profile of millions of frames, or a walk.
+        for begin in [&b"\x1f\x8b"[..], b"MDMP", b"\x7fELF", b"\x0a"] {
+            assert_eq!(length_of_work(begin), Length::Long);
+        }
+    }
+
+    #[test]
     fn shares_are_no_more_than_the_whole() {
         for (memory, threads) in [(1 << 30, 4), (1 << 20, 1), (100, 64), (0, 0)] {
-            let Shares { requests, files, thread } = Shares::of(memory, threads);
-            assert!(requests + files as usize + thread as usize * threads <= memory);
+            let Shares { requests, files, programs, thread } = Shares::of(memory, threads);
+            assert!(requests + (files + programs) as usize + thread as usize * threads <= memory);
         }
     }
 }

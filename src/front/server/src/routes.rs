@@ -28,10 +28,10 @@ use crate::files;
 use crate::host::Hosts;
 use crate::layout;
 use crate::log::{Counts, Line};
-use crate::memory::Memory;
+use crate::memory::{self, Memory};
 use crate::metrics::Metrics;
 use crate::page;
-use crate::pool::{Answering, Pool};
+use crate::pool::{Answering, Length, Pool};
 use crate::refusal::Refusal;
 use crate::sites::Sites;
 use crate::{Limits, ServeError};
@@ -302,7 +302,8 @@ async fn answer(
         let (buffers, received) = (shared.buffers.clone(), received.clone());
         let work = shared.memory.work(&received.held, &received.bytes).await.ok_or_else(Refusal::busy)?;
         let held = shared.memory.nothing();
-        let answered = shared.pool.run(move |answering, waiting| {
+        let length = memory::length_of_work(&received.bytes);
+        let answered = shared.pool.run(length, move |answering, waiting| {
             let is_wanted = || waiting.is_there();
             let bytes = received.bytes.len();
             let counts = Counts { received: bytes as u64, ..Counts::default() };
@@ -387,13 +388,18 @@ async fn find(shared: &Arc<Shared>, id: &BuildId) -> Result<SymbolMap, Refusal> 
     if let Ok(Some(map)) = here {
         return Ok(map);
     }
+    let absent = || Refusal::new(StatusCode::NOT_FOUND, format!("no file of build id {id}"));
+    // That no place is free says nothing if there is nothing to search.
+    if shared.stores.iter().all(|store| matches!(store, Store::Local(_))) {
+        return Err(here.map_or_else(|error| failed(error.to_string()), |_| absent()));
+    }
     // Silent remote stores must not take the threads that search folders.
     let place = shared.finding.clone().try_acquire_owned().map_err(|_| Refusal::busy())?;
     let remote = find(true, Some(place)).await.map_err(|error| failed(error.to_string()))?;
     match (remote, here) {
         (Ok(Some(map)), _) => Ok(map),
         (Err(error), _) | (_, Err(error)) => Err(failed(error.to_string())),
-        (Ok(None), Ok(_)) => Err(Refusal::new(StatusCode::NOT_FOUND, format!("no file of build id {id}"))),
+        (Ok(None), Ok(_)) => Err(absent()),
     }
 }
 
@@ -415,7 +421,7 @@ async fn work(
     shared: &Shared,
     work: impl FnOnce(&dyn Fn() -> bool) -> Result<serde_json::Value, Refusal> + Send + 'static,
 ) -> Result<Response, Refusal> {
-    let done = shared.pool.run(move |_, waiting| work(&|| waiting.is_there())).await;
+    let done = shared.pool.run(Length::Long, move |_, waiting| work(&|| waiting.is_there())).await;
     let panicked = || Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the server failed at this request");
     let out = done.ok_or_else(panicked)??.to_string();
     let counts = Counts { sent: out.len() as u64, ..Counts::default() };

@@ -444,3 +444,17 @@ fn files_of_several_stores_are_one_list() {
     assert_eq!(ids, expected);
     assert_eq!(listed["Total"], 4);
 }
+
+/// Without a remote store there is nothing to wait for: an absent build id is absent, however many ask.
+#[test]
+fn an_absent_build_id_is_not_found_also_when_many_ask() {
+    let programs = Programs::of(&[]);
+    let server = programs.server(Limits::default());
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let ask = || (0..20).map(|_| server.get("/buildid/0123456789abcdef/fsym").status).collect::<Vec<_>>();
+        let asking: Vec<_> = (0..32).map(|_| scope.spawn(ask)).collect();
+        asking.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    let counts = |status: u16| statuses.iter().filter(|found| **found == status).count();
+    assert_eq!((counts(404), counts(503)), (640, 0));
+}

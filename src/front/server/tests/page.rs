@@ -363,6 +363,49 @@ fn long_stacks() {
     clean(&browser, &server);
 }
 
+/// An address names a thread or a frame, also one that has no row yet. It leads there when the report is sent.
+#[test]
+fn links_to_frames() {
+    let Some(browser) = Browser::start(1280, 900) else { return };
+    let programs = Programs::of(&["demo.elf"]);
+    let server = server(&programs);
+    browser.open(&format!("http://{}/#t1f1", server.bound.address));
+    let focus = |id: &str| browser.wait(&format!("return document.activeElement.id === '{id}'"));
+    let stacks = "Process 1 (shop) of user 0 dumped core.\nStack trace of thread 1:\n".to_owned()
+        + &(0..9)
+            .map(|at| format!("#{at}  0x000055d0c0de1300 walk (/usr/bin/shop + 0x1300)\n"))
+            .collect::<String>()
+        + "Stack trace of thread 2:\n#0  0x00007f1a2b105d5e poll (libc.so.6 + 0x105d5e)\n\
+           #1  0x000055d0c0de2000 n/a (/usr/bin/shop + 0x2000)\n";
+    paste(&browser, &stacks);
+    focus("t1f1");
+    assert_eq!(browser.run("return document.getElementById('t1').open"), true);
+    // The links of frames say what they cannot do.
+    let link = "document.querySelector('#t1f0 a.number')";
+    let title = browser.run(&format!("return {link}.title"));
+    assert!(title.as_str().unwrap().contains("does not contain the report"), "{title}");
+    browser.run(&format!("{link}.click()"));
+    focus("t1f0");
+    assert_eq!(browser.run("return location.hash"), "#t1f0");
+    // A frame that only repeats others, and a thread.
+    browser.run("location.hash = '#t0f7'");
+    focus("t0f7");
+    browser.run("location.hash = '#t1'");
+    browser.wait("return document.activeElement === document.querySelector('#t1 > summary')");
+    browser.run("document.querySelector('#crashed a').focus()");
+    browser.press(&["\u{e007}"]);
+    browser.wait("return document.activeElement === document.querySelector('#t0 > summary')");
+    assert_eq!(browser.run("return document.activeElement.tabIndex"), 0);
+    browser.picture("links.png");
+    // The address was that of a place in the last answer.
+    let lines: String = (0..3_000).map(|at| format!("walk.so+{at:#x}\n")).collect();
+    paste(&browser, &lines);
+    assert_eq!(browser.run("return location.hash + ' ' + document.activeElement.id"), " results");
+    browser.run("location.hash = '#t0f2000'");
+    focus("t0f2000");
+    clean(&browser, &server);
+}
+
 /// An error takes the answer to the last request away. A report that is too large is not sent: the page says what to do with it.
 #[test]
 fn an_error_clears_what_was_there() {

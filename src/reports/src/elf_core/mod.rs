@@ -164,7 +164,7 @@ fn read(bytes: &[u8], with: &ReadWith<'_>) -> Result<Report, ReportError> {
         };
         // The kernel and gdb write the thread that received the signal first.
         let mut thread = Thread { id: Some(id), crashed: index == 0 && signal != 0, ..Thread::default() };
-        let walked = walker.walk(&context, memory(context.get_stack_pointer()));
+        let walked = walker.walk(&context, memory(context.get_stack_pointer()), None);
         report.warnings.extend(walked.warnings(id));
         thread.set(walked);
         if thread.crashed {

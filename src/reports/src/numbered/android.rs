@@ -2,10 +2,11 @@
 
 use foldsym_symbolize::AddressKind;
 
-use super::line::{Form, Line, Named, hex, numbered};
+use super::line::{AddressBase, Form, Line, Named, hex, numbered};
 use crate::Format;
 
-pub(crate) const FORM: Form = Form { format: Format::Android, read, named, says, signal: |_| None };
+pub(crate) const FORM: Form =
+    Form { format: Format::Android, read, read_bare: |_| None, named, says, signal: |_| None };
 
 /// Reads `#00 pc 0000000000001253  /data/app/lib.so (boom+20) (BuildId: abcd)`: an address of the module, which libunwindstack has adjusted
 /// to be inside of the call.
@@ -22,7 +23,16 @@ fn read(text: &str) -> Option<Line<'_>> {
     let module = rest.split(" (").next().filter(|module| !module.is_empty())?;
     let names = rest[module.len()..].trim();
     let kind = if number == 0 { AddressKind::Exact } else { AddressKind::Adjusted };
-    Some(Line { number, given: "", names, place: Some((module, address)), is_offset: false, id, kind })
+    Some(Line {
+        number,
+        given: "",
+        names,
+        place: Some((module, address)),
+        base: AddressBase::Image,
+        id,
+        kind,
+        signal: None,
+    })
 }
 
 /// Reads `(f(int)+20)`, behind `(offset 0x1000) ` or `(deleted) `.

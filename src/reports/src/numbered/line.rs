@@ -1,4 +1,4 @@
-//! A line whose frame begins with `#` and a number, and how one form reads it.
+//! A line whose frame begins with a number, and how one form reads it.
 
 use foldsym_symbolize::{AddressKind, module_and_offset};
 
@@ -16,12 +16,44 @@ pub struct Line<'l> {
     pub names: &'l str,
     /// The module, and the address in it.
     pub place: Option<(&'l str, u64)>,
-    /// The address counts from the module's first segment. Otherwise it is a link-time address.
-    pub is_offset: bool,
+    /// What that address counts from.
+    pub base: AddressBase<'l>,
     /// The module's build id, as it was written.
     pub id: Option<&'l str>,
-    /// The kind of the address.
+    /// The kind of the address, unless a signal was delivered near it: [`AroundSignal`].
     pub kind: AddressKind,
+    /// How many frames out from this one a signal was delivered, if the line shows it.
+    pub signal: Option<usize>,
+}
+
+/// Which addresses of a stack a signal makes exact. The frame at which it was delivered is the system's trampoline, and the caller of that is
+/// the code that was interrupted: neither made a call.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AroundSignal {
+    trampoline: Option<usize>,
+}
+
+impl AroundSignal {
+    /// The kind of the address of the next frame: its index in the stack, [`Line::signal`], and its kind elsewhere.
+    pub fn kind(&mut self, at: usize, signal: Option<usize>, elsewhere: AddressKind) -> AddressKind {
+        self.trampoline = signal.and_then(|frames| at.checked_add(frames)).or(self.trampoline);
+        let is_exact = self.trampoline.is_some_and(|trampoline| at == trampoline || at == trampoline + 1);
+        if is_exact { AddressKind::Exact } else { elsewhere }
+    }
+}
+
+/// What the address in a line's module counts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AddressBase<'l> {
+    /// It is a link-time address.
+    Image,
+    /// The module's first segment.
+    FirstSegment,
+    /// The symbol of this name: as the symbol table spells it, or demangled.
+    Symbol(&'l str),
+    /// It is an address of the process.
+    Process,
 }
 
 impl Line<'_> {
@@ -42,14 +74,15 @@ pub(super) type Named<'l> = (&'l str, &'l str, u32);
 #[derive(Clone, Copy)]
 pub(crate) struct Form {
     pub(crate) format: Format,
-    /// Reads a line that begins with the number.
+    /// Reads a line from the `#` before its number on.
     pub(super) read: for<'l> fn(&'l str) -> Option<Line<'l>>,
+    /// Reads a line whose number has no `#`, if the producer writes such lines. No logger's text may precede it.
+    pub(super) read_bare: for<'l> fn(&'l str) -> Option<Line<'l>>,
     /// The names of a frame, if the producer knew the function.
     pub(super) named: for<'l> fn(&Line<'l>) -> Option<Named<'l>>,
     /// What a line says that begins a report, if the producer writes such lines. Below it a frame needs no module.
     pub(super) says: for<'l> fn(&'l str) -> Option<&'l str>,
-    /// How many frames out from this one a signal was delivered, if the line shows it: the frame there is the system's trampoline, and its
-    /// caller is the code that was interrupted. Both have exact addresses.
+    /// See [`Line::signal`].
     pub(super) signal: for<'l> fn(&Line<'l>) -> Option<usize>,
 }
 
@@ -57,13 +90,17 @@ pub(crate) struct Form {
 const MAX_BEGINNINGS: usize = 8;
 
 impl Form {
-    /// Reads what follows the last `#` in a line that is a frame, and the text before it.
+    /// Reads what follows the last `#` in a line that is a frame, and the text before it; or a whole line without `#`.
     pub(super) fn parse<'l>(&self, line: &'l str) -> Option<(&'l str, Line<'l>)> {
         let begins = |&at: &usize| line[..at].chars().next_back().is_none_or(char::is_whitespace);
         let beginnings = line.rmatch_indices('#').map(|(at, _)| at).filter(begins);
-        beginnings
+        let read = beginnings
             .take(MAX_BEGINNINGS)
             .find_map(|at| Some((&line[..at], (self.read)(line[at..].trim_end())?)))
+            .or_else(|| Some(("", (self.read_bare)(line.trim())?)));
+        let (before, mut line) = read?;
+        line.signal = (self.signal)(&line);
+        Some((before, line))
     }
 }
 

@@ -2,11 +2,12 @@
 
 use foldsym_symbolize::AddressKind;
 
-use super::line::{Form, Line, is_padded, numbered, place_at_end};
-use super::sanitizer;
+use super::line::{AddressBase, Form, Line, Named, is_padded, numbered, place_at_end};
+use super::{columns, sanitizer};
 use crate::Format;
 
-pub(crate) const FORM: Form = Form { format: Format::Llvm, read, named: sanitizer::named, says, signal };
+pub(crate) const FORM: Form =
+    Form { format: Format::Llvm, read, read_bare: columns::llvm, named, says, signal };
 
 /// Reads `#5 0x000055d0c1234567 (/opt/app+0x1165)`. With a symbolizer at hand LLVM names functions, with a place or the module; of code in no
 /// module it prints the address alone. All are return addresses, also the first, which is in the function that prints the stack; but for
@@ -21,7 +22,16 @@ fn read(text: &str) -> Option<Line<'_>> {
         return None;
     }
     let place = place.map(|(_, module, address)| (module, address));
-    Some(Line { number, given, names, place, is_offset: false, id: None, kind: AddressKind::Return })
+    Some(Line {
+        number,
+        given,
+        names,
+        place,
+        base: AddressBase::Image,
+        id: None,
+        kind: AddressKind::Return,
+        signal: None,
+    })
 }
 
 /// LLVM's handler of signals calls `RunSignalHandlers`, which prints the stack; the trampoline called the handler.
@@ -29,6 +39,10 @@ fn signal(line: &Line<'_>) -> Option<usize> {
     [("llvm::sys::RunSignalHandlers(", 2), ("SignalHandler(", 1), ("__restore_rt", 0)]
         .into_iter()
         .find_map(|(name, frames)| line.names.starts_with(name).then_some(frames))
+}
+
+fn named<'l>(line: &Line<'l>) -> Option<Named<'l>> {
+    if let AddressBase::Symbol(_) = line.base { columns::named(line) } else { sanitizer::named(line) }
 }
 
 /// The heading of a dump, and the reason above it.

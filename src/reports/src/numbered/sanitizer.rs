@@ -17,11 +17,12 @@
 
 use foldsym_symbolize::{AddressKind, number};
 
-use super::line::{Form, Line, Named, place_at_end};
+use super::line::{AddressBase, Form, Line, Named, place_at_end};
 use crate::Format;
 use crate::names::{file_and_line, without_offset};
 
-pub(crate) const FORM: Form = Form { format: Format::Sanitizer, read, named, says, signal: |_| None };
+pub(crate) const FORM: Form =
+    Form { format: Format::Sanitizer, read, read_bare: |_| None, named, says, signal: |_| None };
 
 /// Reads `#1 0x55d0c1234567 in f app.cpp:3 (/opt/app+0x1567) (BuildId: abcd)`. All parts may be missing but the number, and one of
 /// address and module. `None` for the lines of other producers: debuggers write two spaces after the number, Android two digits at least, and
@@ -53,7 +54,16 @@ fn read(text: &str) -> Option<Line<'_>> {
     }
     // The runtime adjusted the addresses of callers to be inside their calls.
     let kind = if index == 0 { AddressKind::Exact } else { AddressKind::Adjusted };
-    Some(Line { number: index, given, names: names.trim(), place, is_offset: false, id, kind })
+    Some(Line {
+        number: index,
+        given,
+        names: names.trim(),
+        place,
+        base: AddressBase::Image,
+        id,
+        kind,
+        signal: None,
+    })
 }
 
 /// Reads `in f(int) /src/a b.cpp:3:5`, or without `in` as ThreadSanitizer writes it.

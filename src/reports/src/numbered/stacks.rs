@@ -1,11 +1,12 @@
 //! Reads the lines of one form into stacks.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use foldsym_symbolize::{AddressKind, Module, ModuleId, Modules, ReportedAddress, StackFrame};
+use foldsym_symbolize::symbols::SymbolNames;
+use foldsym_symbolize::{Module, ModuleId, Modules, ReportedAddress, StackFrame, number};
 
-use super::line::{Form, Line};
+use super::line::{AddressBase, AroundSignal, Form, Line};
 use crate::names::Texts;
 use crate::opened::{FormatReader, ReadWith, ThreadSource};
 use crate::{Format, MAX_FRAMES, MAX_NAME, Opened, Options, Report, ReportError, Thread, cut};
@@ -23,7 +24,7 @@ impl FormatReader for Form {
     }
 
     fn open<'b>(&self, bytes: &'b [u8], with: &ReadWith<'_>) -> Result<Opened<'b>, ReportError> {
-        open(*self, bytes, with.options)
+        open(*self, bytes, with)
     }
 }
 
@@ -119,11 +120,18 @@ impl<'b> Iterator for Frames<'b> {
 /// Modules by name and build id.
 type Known<'b> = HashMap<(&'b str, Option<&'b str>), usize>;
 
+/// Most modules of a report whose functions are searched by name: each search reads all names of a file.
+const MAX_SEARCHED: usize = 64;
+
+/// Where the functions are that lines name, by module.
+type Symbols = HashMap<usize, SymbolNames>;
+
 /// Reads the stacks, after all modules are known.
 struct Stacks<'b> {
     form: Form,
     frames: std::iter::Peekable<Frames<'b>>,
     known: Known<'b>,
+    symbols: Symbols,
     is_first: bool,
     texts: Texts<'b>,
 }
@@ -132,8 +140,9 @@ struct Stacks<'b> {
 ///
 /// # Errors
 /// No line is a frame.
-pub(super) fn open<'b>(form: Form, bytes: &'b [u8], options: &Options) -> Result<Opened<'b>, ReportError> {
+pub(super) fn open<'b>(form: Form, bytes: &'b [u8], with: &ReadWith<'_>) -> Result<Opened<'b>, ReportError> {
     let (mut modules, mut known) = (Vec::new(), Known::new());
+    let mut wanted: Wanted<'b> = HashMap::new();
     let (mut stacks, mut in_stack, mut left_out) = (0usize, 0usize, 0usize);
     let mut frames = Frames::new(form, bytes);
     for FrameOfStack { line, heading, .. } in frames.by_ref().filter(|frame| !frame.repeats) {
@@ -145,10 +154,13 @@ pub(super) fn open<'b>(form: Form, bytes: &'b [u8], options: &Options) -> Result
         if let Some((name, _)) = line.place
             && modules.len() < MAX_MODULES
         {
-            known.entry((name, line.id)).or_insert_with(|| {
-                modules.push(module(name, line.id, options));
+            let module = *known.entry((name, line.id)).or_insert_with(|| {
+                modules.push(module(name, line.id, with.options));
                 modules.len() - 1
             });
+            if let AddressBase::Symbol(symbol) = line.base {
+                wanted.entry(module).or_default().insert(symbol);
+            }
         }
     }
     if stacks == 0 {
@@ -162,14 +174,70 @@ pub(super) fn open<'b>(form: Form, bytes: &'b [u8], options: &Options) -> Result
             .warnings
             .push(format!("{left_out} frames were left out: the stack or the list of modules is too long"));
     }
+    let symbols = symbols(&wanted, &mut report, with)?;
     let frames = Frames::new(form, bytes).peekable();
-    Ok(Opened::new(report, Stacks { form, frames, known, is_first: true, texts: Texts::default() }))
+    let (is_first, texts) = (true, Texts::default());
+    Ok(Opened::new(report, Stacks { form, frames, known, symbols, is_first, texts }))
+}
+
+/// The names of functions in lines, by module.
+type Wanted<'b> = HashMap<usize, HashSet<&'b str>>;
+
+/// Finds the functions that lines name.
+///
+/// # Errors
+/// The reading was cancelled.
+fn symbols(wanted: &Wanted<'_>, report: &mut Report, with: &ReadWith<'_>) -> Result<Symbols, ReportError> {
+    let (mut symbols, mut searched) = (Symbols::new(), 0);
+    // In the report's order, so that each run searches the same ones.
+    for (index, module) in report.modules.iter().enumerate() {
+        let Some(names) = wanted.get(&index) else { continue };
+        if !(with.is_wanted)() {
+            return Err(ReportError::Stopped);
+        }
+        // Without the file the frames have the report's names, and the answer says why it has none.
+        let Ok(map) = with.symbolizer.file_of(module) else { continue };
+        if searched == MAX_SEARCHED {
+            let problem = format!("functions are searched by name in {MAX_SEARCHED} modules only");
+            report.warnings.push(problem);
+            break;
+        }
+        searched += 1;
+        match SymbolNames::of_some(&map, names) {
+            Ok(found) => _ = symbols.insert(index, found),
+            Err(error) => report.warnings.push(format!("{}: damaged: {error}", map.path().display())),
+        }
+    }
+    Ok(symbols)
 }
 
 fn module(name: &str, id: Option<&str>, options: &Options) -> Module {
     let mut module = Module::new(name);
     module.id = id.and_then(|id| ModuleId::parse(id).ok());
     if options.open_paths { module.with_program(Path::new(name)) } else { module }
+}
+
+impl Stacks<'_> {
+    fn place(&self, line: &Line<'_>) -> ReportedAddress {
+        let known = |(name, address)| Some((*self.known.get(&(name, line.id))?, address));
+        let Some((module, address)) = line.place.and_then(known) else { return ReportedAddress::Unknown };
+        match line.base {
+            AddressBase::Image => ReportedAddress::Image { module, address },
+            AddressBase::FirstSegment => ReportedAddress::Offset { module, offset: address },
+            AddressBase::Process => ReportedAddress::Mapped { module, address },
+            AddressBase::Symbol(symbol) => {
+                let names = self.symbols.get(&module);
+                match names.and_then(|names| names.start(symbol, address, None)) {
+                    Some(start) => ReportedAddress::Image { module, address: start.saturating_add(address) },
+                    // The module is known all the same.
+                    None => match number(line.given) {
+                        Some(address) => ReportedAddress::Mapped { module, address },
+                        None => ReportedAddress::Unknown,
+                    },
+                }
+            }
+        }
+    }
 }
 
 impl ThreadSource for Stacks<'_> {
@@ -180,24 +248,14 @@ impl ThreadSource for Stacks<'_> {
         let name = cut(first.heading.unwrap_or(""), MAX_NAME).to_owned();
         let mut thread = Thread { name, crashed, ..Thread::default() };
         let mut next = Some(first);
-        let (mut is_full, mut trampoline) = (false, None);
+        let (mut is_full, mut signals) = (false, AroundSignal::default());
         while let Some(FrameOfStack { line, repeats, .. }) = next {
             if !repeats {
                 is_full = thread.frames.len() == MAX_FRAMES;
-                let place =
-                    match line.place.map(|(name, address)| (self.known.get(&(name, line.id)), address)) {
-                        Some((Some(&module), offset)) if line.is_offset => {
-                            ReportedAddress::Offset { module, offset }
-                        }
-                        Some((Some(&module), address)) => ReportedAddress::Image { module, address },
-                        _ => ReportedAddress::Unknown,
-                    };
+                let place = self.place(&line);
                 if !is_full {
                     let at = thread.frames.len();
-                    trampoline = (self.form.signal)(&line).map(|frames| at + frames).or(trampoline);
-                    let is_exact =
-                        trampoline.is_some_and(|trampoline| at == trampoline || at == trampoline + 1);
-                    let kind = if is_exact { AddressKind::Exact } else { line.kind };
+                    let kind = signals.kind(at, line.signal, line.kind);
                     thread.frames.push(StackFrame { place, kind });
                 }
             }

@@ -2,10 +2,11 @@
 
 use foldsym_symbolize::AddressKind;
 
-use super::line::{Form, Line, Named, hex, is_padded, numbered};
+use super::line::{AddressBase, Form, Line, Named, hex, is_padded, numbered};
 use crate::Format;
 
-pub(crate) const FORM: Form = Form { format: Format::Systemd, read, named, says, signal };
+pub(crate) const FORM: Form =
+    Form { format: Format::Systemd, read, read_bare: |_| None, named, says, signal };
 
 /// Reads `#0  0x000055d0c1234567 n/a (/opt/app + 0x1139)`: the offset is from where the module is mapped. A frame of no module has `n/a` for
 /// it. Callers are return addresses.
@@ -24,9 +25,10 @@ fn read(text: &str) -> Option<Line<'_>> {
         given,
         names,
         place: (module != "n/a").then_some((module, offset)),
-        is_offset: true,
+        base: AddressBase::FirstSegment,
         id: None,
         kind,
+        signal: None,
     })
 }
 

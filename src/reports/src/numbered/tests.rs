@@ -1,14 +1,25 @@
 //! Reports that the runtimes wrote (`tests/reports`), and lines that they never write.
 
-use foldsym_symbolize::{AddressKind, ReportedAddress, StackFrame};
+use foldsym_symbolize::{AddressKind, ReportedAddress, StackFrame, Symbolizer};
 
 use super::*;
-use crate::opened::FormatReader;
-use crate::{Opened, Options, Report, ReportError};
+use crate::opened::{FormatReader, ReadWith};
+use crate::{Kept, Opened, Options, Report, ReportError};
 
 fn read_form(format: Format, bytes: &[u8], options: &Options) -> Result<Report, ReportError> {
-    let form = [SANITIZER, LLVM, ANDROID, SYSTEMD].into_iter().find(|form| form.format == format).unwrap();
-    stacks::open(form, bytes, options).map(Opened::read)
+    read_with(&Symbolizer::builder().build().unwrap(), format, bytes, options)
+}
+
+fn read_with(
+    symbolizer: &Symbolizer,
+    format: Format,
+    bytes: &[u8],
+    options: &Options,
+) -> Result<Report, ReportError> {
+    let forms = [SANITIZER, LLVM, ANDROID, SYSTEMD, MACOS];
+    let form = forms.into_iter().find(|form| form.format == format).unwrap();
+    let with = ReadWith { symbolizer, kept: &Kept::default(), options, is_wanted: &|| true };
+    form.open(bytes, &with).map(Opened::read)
 }
 
 fn read(bytes: &[u8], options: &Options) -> Result<Report, ReportError> {
@@ -195,4 +206,39 @@ fn signals_and_frames_without_a_module() {
     assert_eq!((frames[1].place, frames[1].kind), (ReportedAddress::Unknown, AddressKind::Exact));
     assert_eq!(frames[2].place, ReportedAddress::Offset { module: 1, offset: 0x8c96 });
     assert_eq!(report.modules.len(), 2);
+}
+
+/// LLVM and macOS write the same columns, in other widths. A name of a file that is not at hand is the report's.
+#[test]
+fn lines_of_columns() {
+    let llvm = |text| parse(Format::Llvm, text).map(|(_, line)| line);
+    let macos = |text| parse(Format::MacOs, text).map(|(_, line)| line);
+    let line = llvm("10 lib LLVM.so 0x00007f0012345678 f(int, \"0x \") + 54").unwrap();
+    assert_eq!((line.number, line.place, line.kind), (10, Some(("lib LLVM.so", 54)), AddressKind::Return));
+    assert_eq!((line.base, line.given), (AddressBase::Symbol("f(int, \"0x \")"), "0x00007f0012345678"));
+    let line = llvm("4  opt 0x000055d0c1234568").unwrap();
+    assert_eq!((line.place, line.base), (Some(("opt", 0x55d0_c123_4568)), AddressBase::Process));
+    let line = macos("0   app    0x0000000100003f50 main + 16").unwrap();
+    assert_eq!((line.place, line.kind), (Some(("app", 16)), AddressKind::Exact));
+    for text in [
+        "",
+        "0",
+        "0  0x00007f0012345678 f + 1",
+        "0 opt 0x00007f0012345678 f + 1",
+        "0  opt 0x7f0012345678 f + 1",
+        "0  opt0x00007f0012345678 f + 1",
+        "x  opt 0x00007f0012345678 f + 1",
+        "99999999999999999999 opt 0x00007f0012345678 f + 1",
+        "0     opt 0x00007f0012345678 f + 1",
+    ] {
+        assert!(llvm(text).is_none() && macos(text).is_none(), "{text}");
+    }
+    let text = "0  libLLVM.so 0x00007f0012345678 llvm::sys::RunSignalHandlers() + 54\n\
+                1  libLLVM.so 0x00007f0012345679\n2  libc.so.6  0x00007f001234567a\n3  opt        0x000055d0c1234568\n";
+    let report = read_form(Format::Llvm, text.as_bytes(), &Options::default()).unwrap();
+    assert_eq!((Format::of(text.as_bytes()), report.modules.len()), (Some(Format::Llvm), 3));
+    let thread = &report.threads[0];
+    let kinds: Vec<AddressKind> = thread.frames.iter().map(|frame| frame.kind).collect();
+    assert_eq!(kinds, [AddressKind::Return, AddressKind::Return, AddressKind::Exact, AddressKind::Exact]);
+    assert_eq!(&*thread.names[0].function, "llvm::sys::RunSignalHandlers()");
 }

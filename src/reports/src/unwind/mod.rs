@@ -17,8 +17,7 @@ use foldsym_symbolize::{AddressKind, Mapping, ReportedAddress, Stack, StackFrame
 use minidump::system_info::Cpu;
 use minidump::{MinidumpContext, MinidumpMemory, MinidumpModuleList, Module, UnifiedMemory};
 use minidump_unwind::{
-    CallStack, FileError, FileKind, FillSymbolError, FrameSymbolizer, FrameTrust, FrameWalker,
-    SymbolProvider, SystemInfo,
+    CallStack, FileError, FileKind, FillSymbolError, FrameSymbolizer, FrameWalker, SymbolProvider, SystemInfo,
 };
 
 use crate::{MAX_FRAMES, MAX_NAME, Options, Trust, cut};
@@ -41,6 +40,7 @@ use signal::Signals;
 pub(crate) use sources::Programs;
 use sources::{FoundSource, Source, lock};
 pub(crate) use walked::Walked;
+use walked::trust_of;
 
 /// Bytes of a stack that one part of a walk reads, from the stack pointer on: each frame takes some kilobytes until the part is done.
 pub(crate) const MAX_STACK: usize = 1 << 20;
@@ -96,15 +96,6 @@ pub(crate) struct Walker<'w> {
     signals: Signals,
 }
 
-/// How a caller was found.
-fn trust_of(trust: FrameTrust) -> Trust {
-    match trust {
-        FrameTrust::CallFrameInfo => Trust::Cfi,
-        FrameTrust::FramePointer => Trust::FramePointer,
-        _ => Trust::Scan,
-    }
-}
-
 /// A frame at which a part of a walk begins.
 struct Start {
     context: MinidumpContext,
@@ -157,8 +148,13 @@ impl<'w> Walker<'w> {
         }
     }
 
-    /// Walks a stack from its registers. `memory` contains its start.
-    pub(crate) fn walk(&self, context: &MinidumpContext, mut memory: Option<Range<'w>>) -> Walked {
+    /// Walks a stack from its registers. `memory` contains its start; `own` is the stack that the report gives for the thread, if it does.
+    pub(crate) fn walk(
+        &self,
+        context: &MinidumpContext,
+        mut memory: Option<Range<'w>>,
+        own: Option<Range<'w>>,
+    ) -> Walked {
         let mut walked = Walked::new(self.registers);
         let mut start = Start {
             context: context.clone(),
@@ -173,7 +169,7 @@ impl<'w> Walker<'w> {
             let next = match layout {
                 Some(layout) => self.leave_signal(&start, layout, &mut walked),
                 None => {
-                    let memory = self.stack_of(&start, memory, &mut walked);
+                    let memory = self.stack_of(&start, (memory, own), &mut walked);
                     self.part(&start, memory, &mut walked)
                 }
             };
@@ -191,11 +187,16 @@ impl<'w> Walker<'w> {
     }
 
     /// The memory of the stack of a frame. After an overflow the stack pointer is below the memory of its stack.
-    fn stack_of(&self, start: &Start, given: Option<Range<'w>>, walked: &mut Walked) -> Option<Range<'w>> {
+    fn stack_of(
+        &self,
+        start: &Start,
+        (given, own): (Option<Range<'w>>, Option<Range<'w>>),
+        walked: &mut Walked,
+    ) -> Option<Range<'w>> {
         let pointer = start.context.get_stack_pointer();
-        let memory = given.filter(|(_, bytes)| !bytes.is_empty()).or_else(|| {
-            (self.process.above)(pointer).filter(|(start, _)| start.saturating_sub(pointer) <= MAX_OUTSIDE)
-        });
+        let is_near = |(start, _): &Range<'w>| *start > pointer && start - pointer <= MAX_OUTSIDE;
+        let [given, own] = [given, own].map(|range| range.filter(|(_, bytes)| !bytes.is_empty()));
+        let memory = given.or(own.filter(is_near)).or_else(|| (self.process.above)(pointer).filter(is_near));
         match memory {
             Some((base, _)) if pointer < base => _ = walked.outside.get_or_insert((pointer, base)),
             Some((base, bytes)) if pointer - base < bytes.len() as u64 => {}

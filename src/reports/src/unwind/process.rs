@@ -17,7 +17,7 @@ pub(crate) struct Process<'w> {
     pub(crate) executable: &'w (dyn Fn(u64) -> Option<bool> + Sync),
     /// The range of memory that contains an address, if the report has it.
     pub(crate) memory: &'w (dyn Fn(u64) -> Option<Range<'w>> + Sync),
-    /// The first range of memory above an address that the report has.
+    /// The first range of memory above an address that the report has, if it may be the stack that a pointer there belongs to.
     pub(crate) above: &'w (dyn Fn(u64) -> Option<Range<'w>> + Sync),
 }
 

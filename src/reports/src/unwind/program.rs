@@ -144,6 +144,12 @@ impl Program {
         (!program.entries.is_empty()).then_some(program)
     }
 
+    /// Bytes of memory that it takes.
+    pub(crate) fn memory(&self) -> u64 {
+        let sections: usize = self.sections.iter().map(|section| section.bytes.capacity()).sum();
+        (sections + self.entries.capacity() * size_of::<ProgramEntry>()) as u64
+    }
+
     fn section<'s>(&self, section: &'s OwnedSection) -> FrameSection<'s> {
         FrameSection {
             bytes: &section.bytes,

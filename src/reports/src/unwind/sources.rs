@@ -18,10 +18,27 @@ type Key = (String, Option<foldsym_symbolize::ModuleId>);
 /// How long a module without call frame information is remembered: a store may get it later.
 const ABSENCE: Duration = Duration::from_secs(10);
 
+/// Most bytes that are kept of programs, unless the caller says how many.
+const MAX_BYTES: u64 = 512 << 20;
+
 /// Call frame information of programs, kept from report to report.
-#[derive(Default)]
 pub(crate) struct Programs {
-    known: Mutex<HashMap<Key, (FoundSource, Instant)>>,
+    known: Mutex<KnownPrograms>,
+    /// Bytes that may be kept.
+    most: u64,
+}
+
+#[derive(Default)]
+struct KnownPrograms {
+    of: HashMap<Key, (FoundSource, Instant)>,
+    /// Bytes of all of them.
+    bytes: u64,
+}
+
+impl Default for Programs {
+    fn default() -> Self {
+        Self::within(MAX_BYTES)
+    }
 }
 
 /// The unwind rules of a module, if there are any.
@@ -44,6 +61,14 @@ impl Source {
         }
     }
 
+    /// Bytes of memory that it takes. The engine counts those of a file with rows.
+    fn bytes(&self) -> u64 {
+        match self {
+            Self::Rows(_) => 0,
+            Self::Program(program) => program.memory(),
+        }
+    }
+
     pub(super) fn covers(&self, address: u64) -> bool {
         match self {
             Self::Rows(rows) => rows.covers(address),
@@ -60,12 +85,17 @@ impl Source {
 }
 
 impl Programs {
+    /// Keeps at most so many bytes.
+    pub(crate) fn within(most: u64) -> Self {
+        Self { known: Mutex::default(), most }
+    }
+
     /// The unwind rules of a module. A module without any is remembered for a while, unless reading a file failed.
     pub(super) fn get(&self, module: &foldsym_symbolize::Module, symbolizer: &Symbolizer) -> FoundSource {
         // An identity decides alone, whatever names a build has.
         let name = if module.id.is_some() { String::new() } else { module.name.to_string() };
         let key = (name, module.id.clone());
-        if let Some((source, when)) = lock(&self.known).get(&key)
+        if let Some((source, when)) = lock(&self.known).of.get(&key)
             && (source.is_some() || when.elapsed() < ABSENCE)
         {
             return source.clone();
@@ -86,21 +116,56 @@ impl Programs {
         if source.is_none() && has_failed {
             return None;
         }
+        self.keep(key, source)
+    }
+
+    /// Keeps what was found, or finds what another thread kept meanwhile.
+    fn keep(&self, key: Key, source: FoundSource) -> FoundSource {
         let mut known = lock(&self.known);
-        if known.len() >= MAX_PROGRAMS {
-            known.clear();
+        if let Some((Some(other), _)) = known.of.get(&key) {
+            return Some(other.clone());
         }
-        let new = (source, Instant::now());
-        // Another thread may have added it meanwhile.
-        let entry = known.entry(key).or_insert_with(|| new.clone());
-        if entry.0.is_none() {
-            *entry = new;
+        let bytes = source.as_ref().map_or(0, |source| source.bytes());
+        // The report that asked for it has it all the same.
+        if bytes > self.most {
+            return source;
         }
-        entry.0.clone()
+        if known.of.len() >= MAX_PROGRAMS || known.bytes + bytes > self.most {
+            *known = KnownPrograms::default();
+        }
+        known.bytes += bytes;
+        known.of.insert(key, (source.clone(), Instant::now()));
+        source
     }
 }
 
 /// Locks a mutex even after a panic: no panic leaves its data half written.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_kept_within_bytes() {
+        let image = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/reports/crash")).unwrap();
+        let source = || Program::of_image(&image).map(|program| Arc::new(Source::Program(program)));
+        let one = source().unwrap().bytes();
+        let programs = Programs::within(3 * one);
+        let kept = || {
+            let known = lock(&programs.known);
+            (known.of.len() as u64, known.bytes)
+        };
+        let keep = |name: &str| programs.keep((name.to_owned(), None), source());
+        for (name, count) in [("a", 1), ("b", 2), ("c", 3), ("c", 3), ("d", 1)] {
+            assert!(keep(name).is_some());
+            assert_eq!(kept(), (count, count * one), "{name}");
+        }
+        // One that is larger than all may be is found, and not kept.
+        let none = Programs::within(one - 1);
+        assert!(none.keep((String::new(), None), source()).is_some());
+        assert_eq!(lock(&none.known).of.len(), 0);
+    }
 }

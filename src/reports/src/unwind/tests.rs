@@ -97,7 +97,7 @@ fn warnings(cpu: Cpu, modules: &Modules, raw: minidump::MinidumpRawContext) -> V
         above: &|_| None,
     };
     let walker = Walker::new(process, (&symbolizer, &programs), (&options, &|| true), 0);
-    let _ = walker.walk(&MinidumpContext::from_raw(raw), Some(memory));
+    let _ = walker.walk(&MinidumpContext::from_raw(raw), Some(memory), None);
     walker.warnings()
 }
 

@@ -2,6 +2,7 @@
 
 use foldsym_symbolize::StackFrame;
 use minidump::MinidumpContext;
+use minidump_unwind::FrameTrust;
 
 use super::registers;
 use crate::Trust;
@@ -78,5 +79,14 @@ impl Walked {
         self.frames.push(frame);
         self.trust.push(trust);
         self.registers.extend(self.keeps_registers.then(registers));
+    }
+}
+
+/// How a caller was found.
+pub(super) fn trust_of(trust: FrameTrust) -> Trust {
+    match trust {
+        FrameTrust::CallFrameInfo => Trust::Cfi,
+        FrameTrust::FramePointer => Trust::FramePointer,
+        _ => Trust::Scan,
     }
 }

@@ -287,6 +287,34 @@ fn missing_memory_is_told_with_its_thread() {
     says(&cut, "thread 7: no memory of its stack at 0x7ffd00001008, so its callers");
 }
 
+/// A thread whose stack is not in the dump, and memory above its stack pointer: only the thread's own stack makes it an overflow.
+#[test]
+fn memory_above_a_stack_pointer_need_not_be_its_stack() {
+    let warnings = |memory: u64, maps: &str| {
+        let dump = common::dump_with_memory(&[], memory, maps);
+        read(&dump, &symbolizer(&[])).unwrap().warnings
+    };
+    let mapping = |from: u64, to: u64, rights: &str, name: &str| {
+        format!("{from:x}-{to:x} {rights} 00000000 00:00 0 {name}\n")
+    };
+    let above = STACK + 0x1000;
+    let guard = mapping(STACK, above, "---p", "");
+    for (maps, is_overflow) in [
+        (String::new(), false),
+        (mapping(above, above + 0x1000, "rw-p", "[heap]"), false),
+        ([mapping(STACK, above, "rw-p", ""), mapping(above, above + 0x1000, "rw-p", "")].concat(), false),
+        (mapping(above, above + 0x1000, "rw-p", "[stack]"), true),
+        ([guard.clone(), mapping(above, above + 0x1000, "rw-p", "")].concat(), true),
+        ([guard, mapping(above + 0x1000, above + 0x2000, "rw-p", "")].concat(), false),
+    ] {
+        let memory = if maps.contains(&format!("\n{:x}-", above + 0x1000)) { above + 0x1000 } else { above };
+        let warnings = warnings(memory, &maps);
+        let is = |words: &str| warnings.iter().any(|warning| warning.contains(words));
+        assert_eq!(is("a stack overflow?"), is_overflow, "{maps}: {warnings:?}");
+        assert_eq!(is("no memory of its stack"), !is_overflow, "{maps}: {warnings:?}");
+    }
+}
+
 #[test]
 fn cut_and_changed_minidumps_are_errors_or_less() {
     let (whole, none) = (dump(), symbolizer(&[]));

@@ -43,7 +43,7 @@ pub(crate) struct Serve {
     /// else all)
     #[arg(long, value_name = "NAME")]
     pub(crate) allow_host: Vec<String>,
-    /// Threads that answer; 0 takes all cores
+    /// Threads that answer; 0 takes all cores. One more answers small requests alone
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
     pub(crate) threads: u16,
     /// Largest body of a request, in bytes

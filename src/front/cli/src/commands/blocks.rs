@@ -7,7 +7,6 @@ use foldsym_lookup::{Frames, FunctionId, ImageAddr, Lookup, SymbolFile};
 
 use crate::answer::block::{block_members, block_range};
 use crate::answer::open::damaged;
-use crate::answer::places::{Places, places};
 use crate::args::{Blocks, Pattern};
 use crate::commands::find::functions;
 use crate::io::escape::push_escaped;
@@ -16,6 +15,7 @@ use crate::io::mapped::Mapped;
 use crate::io::output::Output;
 use foldsym_symbolize::json::address;
 use foldsym_symbolize::json::list;
+use foldsym_symbolize::places::{Places, places};
 use foldsym_symbolize::{Form, Kept, Names};
 
 /// The map of basic blocks, if the file has one.

@@ -230,6 +230,25 @@ fn functions_of_backtrace_symbols() {
     assert!(answers.len() == 2 && answers[0].contains("/src/demo/"), "{}", ran.out);
 }
 
+/// The address to which a handler returns, and the one that the signal interrupted, are no return addresses.
+#[test]
+fn addresses_around_a_signal_are_exact() {
+    let search = program("");
+    let search = search.to_str().unwrap();
+    // By llvm-nm: the first bytes of relined, die and checked.
+    let log = " #0 0x00007f0000000001 llvm::sys::RunSignalHandlers() (/opt/libLLVM.so+0x20)\n \
+               #1 0x00007f0000000002 SignalHandler(int) (/opt/libLLVM.so+0x30)\n \
+               #2 0x00005500002014b0 (/opt/inline.clang-dwarf5+0x2014b0)\n \
+               #3 0x00005500002014e0 (/opt/inline.clang-dwarf5+0x2014e0)\n \
+               #4 0x0000550000201500 (/opt/inline.clang-dwarf5+0x201500)\n";
+    let ran = foldsym_with(&["filter", "--search", search], log);
+    let lines: Vec<&str> =
+        ran.out.lines().filter(|line| line.contains("+0x2015") || line.contains("+0x2014")).collect();
+    assert!(lines[0].contains("+0x2014b0) relined"), "{}", ran.out);
+    assert!(lines[1].contains("+0x2014e0) die"), "{}", ran.out);
+    assert!(!lines[2].contains("checked"), "{}", ran.out);
+}
+
 /// gcc places `partitioned(int) [clone .cold]` before the function, whose entry follows it.
 #[test]
 fn offsets_count_from_the_symbol() {

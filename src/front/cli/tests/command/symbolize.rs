@@ -298,6 +298,32 @@ fn names_of_the_report_stand_where_no_function_is_known() {
     );
 }
 
+/// A runtime without a demangler writes the names of the symbol table.
+#[test]
+fn mangled_names_of_the_report_are_demangled_as_others() {
+    let log = "#0 0x10 in _ZN2ns1fEi a.cpp:3 (app+0x10)\n#1 0x20 in main a.cpp:9 (app+0x20)\n";
+    let with = |args: &[&str]| foldsym_with(&[&["symbolize", "-"], args].concat(), log);
+    for (args, shown) in [
+        (&[][..], " ns::f(int) (named by the report)"),
+        (&["--collapsed"], "main [report];ns::f(int) [report] 1\n"),
+        (&["--style", "gdb"], " in ns::f () at a.cpp:3\n"),
+        (&["--style", "stackwalk"], "app!ns::f(int) [a.cpp : 3]\n"),
+    ] {
+        let ran = with(args);
+        assert!(ran.out.contains(shown), "{args:?}: {ran:?}");
+        let raw = with(&[args, &["--no-demangle"]].concat());
+        assert!(raw.out.contains("_ZN2ns1fEi") && !raw.out.contains("ns::f"), "{args:?}: {raw:?}");
+    }
+    for (args, function) in [(&["--json"][..], "ns::f(int)"), (&["--json", "--no-demangle"], "_ZN2ns1fEi")] {
+        let json = with(args).json();
+        let symbol = &json[0]["Threads"][0]["Frames"][0]["Symbol"][0];
+        assert_eq!(
+            (&symbol["FunctionName"], &symbol["LinkageName"]),
+            (&function.into(), &"_ZN2ns1fEi".into())
+        );
+    }
+}
+
 #[test]
 fn flame_graphs_are_of_one_event() {
     let perf = report("perf-events.txt");
@@ -372,5 +398,43 @@ fn stacks_of_llvm_android_and_systemd_are_read() {
         assert!(said.out.contains(expected), "{format}: {}", said.out);
         assert!(said.out.contains(&format!(": {format}")), "{format}: {}", said.out);
         assert_eq!(said.out.contains("gone"), format == "llvm", "{}", said.out);
+    }
+}
+
+/// Lines that name a function and an offset from its start, in the columns of LLVM and in those of macOS.
+#[test]
+fn functions_of_lines_without_a_symbolizer_are_found() {
+    let program = common::program("demo.elf");
+    let search = program.parent().unwrap().to_str().unwrap();
+    let cache = tempfile::tempdir().unwrap();
+    let cache = cache.path().to_str().unwrap();
+    // By llvm-nm: 0x2016f0 demo_main, 0x201290 demo::crash().
+    let llvm = "Stack dump:\n\
+                0  demo.elf 0x00007f0012345678 demo::crash() + 32\n\
+                1  demo.elf 0x00007f0012345679 demo_main + 69\n\
+                2  demo.elf 0x00007f001234567a\n\
+                3  demo.elf 0x00007f001234567b demo_main + 99999\n\
+                4  libgone.so 0x00007f001234567c gone() + 9\n";
+    let macos = "0   demo.elf                            0x00007f0012345678 _ZN4demo5crashEv + 32\n\
+                 1   demo.elf                            0x00007f0012345679 demo_main + 69\n\
+                 2   demo.elf                            0x00007f001234567a 0x100000000 + 4660\n";
+    for (format, log) in [("llvm", llvm), ("macos", macos)] {
+        let json =
+            foldsym_with(&["symbolize", "--json", "--search", search, "--cache", cache, "-"], log).json();
+        assert_eq!(json[0]["Format"], format);
+        let frames = &json[0]["Threads"][0]["Frames"];
+        let of = |at: usize| {
+            let frame = &frames[at];
+            let outermost = frame["Symbol"].as_array().unwrap().last().unwrap();
+            [&outermost["FunctionName"], &frame["Address"], &frame["Source"]].map(Value::to_string)
+        };
+        assert_eq!(of(0), ["\"demo::crash()\"", "\"0x2012b0\"", "null"], "{frames}");
+        assert_eq!(of(1), ["\"demo_main\"", "\"0x201735\"", "null"], "{frames}");
+        assert_eq!(of(2), ["\"\"", "\"0x7f001234567a\"", "null"], "{frames}");
+        if format == "llvm" {
+            // The offset is not in the function: the name is that of another function before it.
+            assert_eq!(of(3), ["\"demo_main\"", "\"0x7f001234567b\"", "\"report\""], "{frames}");
+            assert_eq!(of(4), ["\"gone()\"", "\"0x7f001234567c\"", "\"report\""], "{frames}");
+        }
     }
 }

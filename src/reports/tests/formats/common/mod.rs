@@ -130,9 +130,26 @@ pub(crate) fn dump_of_names(letters: usize, modules: usize, threads: usize) -> V
 
 /// A minidump of threads that share one context and one stack of these words, with one module of a name that is loaded at an address.
 pub(crate) fn dump_of_threads(threads: u32, stack: &[u64], name: &str, base: u64) -> Vec<u8> {
-    let mut bytes = halves(&[0x504d_444d, 0xa793, 3, 32, 0, 0, 0, 0]);
+    dump_with_streams(threads, stack, (name, base), &[])
+}
+
+/// The same with other memory of 32 bytes, and the mappings of the process as Linux has them in a text.
+pub(crate) fn dump_with_memory(stack: &[u64], memory: u64, maps: &str) -> Vec<u8> {
+    // Any bytes of the file will do, but the first ones: an offset of 0 means that there are none.
+    let list = [halves(&[1]), words(&[memory]), halves(&[32, 32])].concat();
+    dump_with_streams(1, stack, ("crash", 0x10000), &[(5, list), (0x4767_0009, maps.as_bytes().to_vec())])
+}
+
+fn dump_with_streams(
+    threads: u32,
+    stack: &[u64],
+    (name, base): (&str, u64),
+    streams: &[(u32, Vec<u8>)],
+) -> Vec<u8> {
+    let count = 3 + streams.len() as u32;
+    let mut bytes = halves(&[0x504d_444d, 0xa793, count, 32, 0, 0, 0, 0]);
     let mut body = Vec::new();
-    let first = bytes.len() + 12 * 3;
+    let first = bytes.len() + 12 * count as usize;
     let mut add = |part: &[u8]| {
         let at = (first + body.len()) as u32;
         body.extend(part);
@@ -165,7 +182,8 @@ pub(crate) fn dump_of_threads(threads: u32, stack: &[u64], name: &str, base: u64
     module.extend(halves(&[0x10000, 0, 0, text]));
     module.resize(4 + 108, 0);
     let modules = (4, module.len() as u32, add(&module));
-    for (kind, size, at) in [system, list, modules] {
+    let streams: Vec<_> = streams.iter().map(|(kind, part)| (*kind, part.len() as u32, add(part))).collect();
+    for (kind, size, at) in [system, list, modules].into_iter().chain(streams) {
         bytes.extend(halves(&[kind, size, at]));
     }
     bytes.extend(body);

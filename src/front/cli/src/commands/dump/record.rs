@@ -11,12 +11,12 @@ use foldsym_lookup::{
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::place;
-use crate::answer::places::Visits;
 use crate::io::escape::push_escaped;
 use crate::io::failure::Failure;
 use crate::io::mapped::Mapped;
 use crate::io::output::Output;
 use foldsym_symbolize::Names;
+use foldsym_symbolize::places::Visits;
 
 /// Why printing stopped.
 pub(crate) enum Stop {

@@ -9,13 +9,14 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use foldsym_reports::numbered::AroundSignal;
+use foldsym_symbolize::symbols::SymbolNames;
 use foldsym_symbolize::{
     AddressKind, Answer, Form, Innermost, Module, Names, Query, ReportedAddress, StackFrame, Symbolizer,
     Worker, json,
 };
 
 use crate::answer::process::Process;
-use crate::answer::symbols::SymbolNames;
 use crate::answer::text;
 use crate::args::{Answering, Filter, Marks};
 use crate::io::escape::push_escaped;
@@ -234,17 +235,14 @@ impl State<'_> {
             }
             repeats
         });
-        let kind = |index: usize, frame: &Frame| match (index, frame.kind) {
-            (0, None) => AddressKind::Exact,
-            (_, None) => AddressKind::Return,
-            (_, Some(kind)) => kind,
+        let mut signals = AroundSignal::default();
+        let kind = |(index, waiting): (usize, &Pending)| {
+            let by_position = if index == 0 { AddressKind::Exact } else { AddressKind::Return };
+            signals.kind(index, waiting.frame.signal, waiting.frame.kind.unwrap_or(by_position))
         };
+        let kinds: Vec<AddressKind> = pending.iter().enumerate().map(kind).collect();
         let modules = self.process.modules();
         let (out, marks) = (&mut self.out.text, self.marks);
-        let frame = |index: usize, waiting: &Pending| StackFrame {
-            place: waiting.place,
-            kind: kind(index, &waiting.frame),
-        };
         let (sure, doubtful): (Vec<_>, Vec<_>) =
             pending.iter().enumerate().partition(|(_, waiting)| !waiting.frame.is_doubtful);
         // A frame that may not be a caller proves nothing about the others: each is a stack of its own.
@@ -253,8 +251,10 @@ impl State<'_> {
         let mut texts: Vec<(usize, Vec<u8>)> = Vec::new();
         let mut number = pending.first().and_then(|first| first.frame.number).unwrap_or(0);
         for stack in stacks {
-            let frames: Vec<StackFrame> =
-                stack.iter().map(|(index, waiting)| frame(*index, waiting)).collect();
+            let frames: Vec<StackFrame> = stack
+                .iter()
+                .map(|(index, waiting)| StackFrame { place: waiting.place, kind: kinds[*index] })
+                .collect();
             let query = Query { modules, frames: &frames, innermost: Innermost::Nothing };
             let mut waiting = stack.iter();
             let Ok(()) = self.worker.answer(query, Form::Plain, |answer, names| {

@@ -10,13 +10,13 @@ mod shared_nodes;
 use foldsym_lookup::{FunctionId, SymbolFile};
 
 use crate::answer::open::damaged;
-use crate::answer::places::{Places, places};
 use crate::args::{Find, Pattern};
 use crate::io::escape::push_escaped;
 use crate::io::failure::{Failure, complain, exit};
 use crate::io::mapped::Mapped;
 use crate::io::output::Output;
 use foldsym_symbolize::json::{hex, number};
+use foldsym_symbolize::places::{Places, places};
 use foldsym_symbolize::{Form, Kept, Names};
 pub(crate) use keys::Keys;
 use keys::Wanted;

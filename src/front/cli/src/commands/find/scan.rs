@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::keys::Wanted;
 use crate::answer::open::name_bytes;
-use crate::answer::places::Visits;
+use foldsym_symbolize::places::Visits;
 
 /// Most names that are proposed if none matches.
 const MOST_NEAR: usize = 5;

@@ -98,8 +98,10 @@ fn line(worker: &mut Worker<'_>, report: &Report, thread: &Thread) -> Vec<u8> {
             own = thread.names_of(index);
         }
         // The mark is behind the name, as flame graphs have marks.
-        functions
-            .extend(own.iter().map(|name| [&escaped(name.function.as_bytes())[..], b" [report]"].concat()));
+        functions.extend(
+            own.iter()
+                .map(|name| [&escaped(names.shown(&name.function).as_bytes())[..], b" [report]"].concat()),
+        );
         index += 1;
         if functions.len() == before && !is_gap {
             let module = answer.module.and_then(|module| modules.get(module));

@@ -99,7 +99,7 @@ pub(super) fn text_frame(
         *count = first;
         let own = thread.names_of(index);
         if !own.is_empty() {
-            return own_names(out, (count, place), own, answer, modules, trust);
+            return own_names(out, (count, place), own, (answer, names), modules, trust);
         }
         begin(out, count, place);
         out.extend_from_slice(b"??");
@@ -115,13 +115,13 @@ fn own_names(
     out: &mut Vec<u8>,
     (count, place): (&mut usize, ReportedAddress),
     own: &[ReportedName],
-    answer: &Answer,
+    (answer, names): (&Answer, &Names<'_>),
     modules: &Modules,
     trust: Option<Trust>,
 ) {
     for (at, name) in own.iter().enumerate() {
         begin(out, count, place);
-        push_escaped(out, name.function.as_bytes());
+        push_escaped(out, names.shown(&name.function).as_bytes());
         let is_outermost = at + 1 == own.len();
         out.extend_from_slice(if is_outermost {
             b" (named by the report)"

@@ -156,7 +156,7 @@ fn gdb(out: &mut Vec<u8>, count: &mut usize, printed: &Printed<'_>, known: bool,
         if at == 0 {
             given(out);
         }
-        push_escaped(out, without_parameters(name.function.as_bytes()));
+        push_escaped(out, without_parameters(names.shown(&name.function).as_bytes()));
         out.extend_from_slice(b" ()");
         if name.file.is_empty() {
             from(out, answer, modules);
@@ -260,7 +260,7 @@ fn stackwalk(
     for (at, name) in own.iter().enumerate() {
         begin(out);
         out.push(b'!');
-        push_escaped(out, name.function.as_bytes());
+        push_escaped(out, names.shown(&name.function).as_bytes());
         if name.line > 0 {
             out.extend_from_slice(b" [");
             push_escaped(out, name.file.rsplit(['/', '\\']).next().unwrap_or_default().as_bytes());

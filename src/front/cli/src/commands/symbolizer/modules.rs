@@ -21,10 +21,10 @@ use super::bytes;
 use super::options::{FunctionNames, Options};
 use super::words::with_arch;
 use crate::answer::address::Section;
-use crate::answer::symbols::SymbolNames;
 use crate::answer::text::short;
 use crate::answer::variable::Variable;
 use crate::commands::tool::Tool;
+use foldsym_symbolize::symbols::SymbolNames;
 
 /// The variable that names a store, which has the files of build ids: the tools have no option for it.
 pub(super) const STORE: &str = "FOLDSYM_STORE";

@@ -1,4 +1,4 @@
-//! The forms that name a function and an offset from its start: the Linux kernel's, and `backtrace_symbols` of glibc and macOS.
+//! The forms that name a function and an offset from its start: the Linux kernel's, and `backtrace_symbols` of glibc.
 
 use foldsym_symbolize::{AddressKind, number};
 
@@ -25,28 +25,6 @@ pub(super) fn backtrace(line: &str) -> Option<Frame> {
         module: Some(module.to_owned()),
         address: hex(offset)?,
         symbol: (!name.is_empty()).then(|| Symbol { name: name.to_owned(), size: None }),
-        ..Frame::default()
-    })
-}
-
-/// Reads `3   app                 0x0000000100003f50 main + 16`, of macOS's `backtrace_symbols`.
-pub(super) fn macos(line: &str) -> Option<Frame> {
-    let (line, offset) = line.rsplit_once(" + ")?;
-    let offset: u64 = offset.parse().ok()?;
-    let (before, rest) = line.split_once(" 0x")?;
-    let (digits, name) = rest.split_once(' ')?;
-    let (index, module) = before.trim().split_once(' ')?;
-    let module = module.trim();
-    let is_one = digits.len() == 16 && !module.is_empty() && !name.is_empty();
-    hex(digits).filter(|_| is_one)?;
-    let index: u64 = index.parse().ok()?;
-    Some(Frame {
-        number: Some(index),
-        given: format!("0x{digits}"),
-        module: Some(module.to_owned()),
-        address: offset,
-        symbol: Some(Symbol { name: name.to_owned(), size: None }),
-        kind: Some(if index == 0 { AddressKind::Exact } else { AddressKind::Return }),
         ..Frame::default()
     })
 }

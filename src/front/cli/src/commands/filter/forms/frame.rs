@@ -34,4 +34,6 @@ pub(crate) struct Frame {
     pub(crate) is_doubtful: bool,
     /// The kind of the address; `None` if it follows from the position in the stack: exact, then return addresses.
     pub(crate) kind: Option<AddressKind>,
+    /// How many frames out from this one a signal was delivered, if the line shows it.
+    pub(crate) signal: Option<usize>,
 }

@@ -64,6 +64,9 @@ const READERS: &[Reader] = &[
             "#12 0x00007f0012345678 (/lib/x86_64-linux-gnu/libc.so.6+0x2724a)",
             " #1 0x000055d0c1234567 main (/opt/app+0x1165)",
             " #0 0x00007f0012345678 llvm::sys::PrintStackTrace(llvm::raw_ostream&, int) Signals.inc:723:11",
+            "0  libLLVM.so.22.1 0x00007f0012345678 llvm::sys::PrintStackTrace(llvm::raw_ostream&, int) + 54",
+            "4  opt             0x000055d0c1234568",
+            "112 libLLVM.so.22.1 0x00007f0012345678 main + 54",
         ],
     },
     Reader {
@@ -95,8 +98,13 @@ const READERS: &[Reader] = &[
     },
     Reader {
         form: Form::MacOs,
-        read: |line, _| by_function::macos(line),
-        examples: &["3   app                                 0x0000000100003f50 main + 16"],
+        read: |line, _| numbered::frame(Format::MacOs, line),
+        examples: &[
+            "3   app                                 0x0000000100003f50 main + 16",
+            "112 app                                 0x0000000100003f50 main + 16",
+            "\t0   CoreFoundation                      0x00007ff80c123456 __exceptionPreprocess + 242",
+            "2   app                                 0x0000000100001234 0x100000000 + 4660",
+        ],
     },
     Reader {
         form: Form::Kernel,

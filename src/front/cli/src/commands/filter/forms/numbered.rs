@@ -1,9 +1,10 @@
-//! The forms whose frames begin with `#` and a number: reports of sanitizers, stack dumps of LLVM's tools, tombstones of Android, and
-//! what systemd-coredump writes. [`foldsym_reports::numbered`] reads their lines.
+//! The forms whose frames begin with a number: reports of sanitizers, stack dumps of LLVM's tools, tombstones of Android, what
+//! systemd-coredump writes, and `backtrace_symbols` of macOS. [`foldsym_reports::numbered`] reads their lines.
 
-use foldsym_reports::{Format, numbered};
+use foldsym_reports::Format;
+use foldsym_reports::numbered::{self, AddressBase};
 
-use super::frame::Frame;
+use super::frame::{Frame, Symbol};
 
 /// Reads a line of one of these formats.
 pub(super) fn frame(format: Format, line: &str) -> Option<Frame> {
@@ -15,6 +16,12 @@ pub(super) fn frame(format: Format, line: &str) -> Option<Frame> {
         || line.names.strip_prefix("in ").is_some_and(|names| !names.is_empty());
     let (module, address) =
         line.place.map_or((None, 0), |(module, address)| (Some(module.to_owned()), address));
+    let symbol = match line.base {
+        AddressBase::Symbol(name) => Some(Symbol { name: name.to_owned(), size: None }),
+        _ => None,
+    };
+    // The log does not say where its modules were loaded.
+    let module = module.filter(|_| line.base != AddressBase::Process);
     is_frame.then(|| Frame {
         prefix: prefix.to_owned(),
         number: Some(line.number),
@@ -23,8 +30,10 @@ pub(super) fn frame(format: Format, line: &str) -> Option<Frame> {
         module,
         id: line.id.map(str::to_owned),
         address,
-        is_offset: line.is_offset,
+        is_offset: line.base == AddressBase::FirstSegment,
+        symbol,
         kind: Some(line.kind),
+        signal: line.signal,
         ..Frame::default()
     })
 }

@@ -1,21 +1,25 @@
-//! Where the functions of a linkage name are: made once for a file, for tools and logs that name functions.
+//! Where the functions of a linkage name are: made once for a file, for tools, logs and reports that name functions.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use foldsym_lookup::{Error, FunctionId, NameId};
-use foldsym_symbolize::{Form, Kept, SymbolMap};
-use rustc_hash::FxHashMap;
+use foldsym_lookup::{Error, FunctionId, NameId, SectionId};
+use foldsym_store::SymbolMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::answer::places::{Part, entry, parts};
+use crate::names::bytes;
+use crate::places::{FunctionPart, entry, parts};
 
 /// The kernel counts the gap between two symbols as part of the first: functions begin at multiples of 16 or 64, or have room to be
 /// patched.
 const PADDING: u64 = 64;
 
+/// Most functions of one wanted name: a name of more says nothing.
+const MAX_OF_ONE: usize = 64;
+
 /// The functions of a file by linkage name, aliases too, and their parts with names of their own (`f.cold`). A file may be a stranger's, so the hashes have a key.
-pub(crate) struct SymbolNames {
+pub struct SymbolNames {
     functions: HashMap<Box<[u8]>, Vec<FunctionId>>,
-    parts: FxHashMap<FunctionId, Vec<Part>>,
+    parts: FxHashMap<FunctionId, Vec<FunctionPart>>,
     /// Functions that have a part of a name.
     of_parts: HashMap<Box<[u8]>, Vec<(FunctionId, NameId)>>,
 }
@@ -25,29 +29,57 @@ impl SymbolNames {
     ///
     /// # Errors
     /// The file is damaged.
-    pub(crate) fn of(map: &SymbolMap) -> Result<Self, Error> {
+    pub fn of(map: &SymbolMap) -> Result<Self, Error> {
+        Self::read(map, usize::MAX, |linkage| Some(linkage.into()))
+    }
+
+    /// As [`Self::of`], and keeps the functions of some names only, which may be linkage names or demangled. So it takes memory for those names
+    /// alone. A name that more than 64 functions have is not kept.
+    ///
+    /// # Errors
+    /// The file is damaged.
+    pub fn of_some(map: &SymbolMap, names: &HashSet<&str>) -> Result<Self, Error> {
+        // Demangling each name of a large file takes a second.
+        let has_demangled = names.iter().any(|name| name.contains(['(', ':', '<']));
+        Self::read(map, MAX_OF_ONE, |linkage| {
+            let linkage = String::from_utf8(linkage).ok()?;
+            if names.contains(&*linkage) {
+                return Some(linkage.into_bytes().into());
+            }
+            let demangled = foldsym_demangle::demangle(linkage.as_bytes()).filter(|_| has_demangled)?;
+            names.contains(&*demangled).then(|| demangled.into_bytes().into())
+        })
+    }
+
+    /// Keeps the names for which `key` has a text, under that text, if at most so many functions have it.
+    fn read(map: &SymbolMap, most: usize, key: impl Fn(Vec<u8>) -> Option<Box<[u8]>>) -> Result<Self, Error> {
         let file = map.file();
-        let mut kept = Kept::new(false, Form::Plain);
-        let mut names = kept.of(file, map.path());
+        // A damaged name counts as none: nobody can ask for its function.
+        let key = |id: NameId| key(bytes(file.records().names(), SectionId::NAMES, id.0).ok()?);
         let mut functions: HashMap<Box<[u8]>, Vec<FunctionId>> = HashMap::new();
         for id in (0..file.records().function_count()).map(FunctionId) {
             let function = file.records().function(id)?;
-            // `entry` would need an owned key for every name, even for a known one.
-            let mut add = |name: &[u8]| match functions.get_mut(name) {
-                Some(known) => known.push(id),
-                None => _ = functions.insert(name.into(), vec![id]),
+            let mut add = |name: Option<NameId>| {
+                if let Some(name) = name.and_then(&key) {
+                    functions.entry(name).or_default().push(id);
+                }
             };
-            add(names.function(file.records().function_name(id)?));
+            add(file.records().function_name(id)?);
             for alias in file.records().aliases(&function) {
-                add(names.function(Some(alias?)));
+                add(Some(alias?));
             }
         }
-        let parts = parts(file)?;
+        functions.retain(|_, functions| functions.len() <= most);
+        let is_kept: FxHashSet<FunctionId> = functions.values().flatten().copied().collect();
+        let parts =
+            parts(file, |function, name| is_kept.contains(&function) || name.and_then(&key).is_some())?;
         let mut of_parts: HashMap<Box<[u8]>, Vec<(FunctionId, NameId)>> = HashMap::new();
         for id in (0..file.records().function_count()).map(FunctionId) {
             for part in parts.get(&id).into_iter().flatten() {
-                let Some(name) = part.name else { continue };
-                let known = of_parts.entry(names.function(Some(name)).into()).or_default();
+                let Some((name, text)) = part.name.and_then(|name| Some((name, key(name)?))) else {
+                    continue;
+                };
+                let known = of_parts.entry(text).or_default();
                 // Several parts of a function may have the same name.
                 if known.last() != Some(&(id, name)) {
                     known.push((id, name));
@@ -58,7 +90,7 @@ impl SymbolNames {
     }
 
     /// The parts that a symbol of this name starts: of a function the one at which it is entered.
-    fn parts(&self, name: &str) -> impl Iterator<Item = &Part> {
+    fn parts(&self, name: &str) -> impl Iterator<Item = &FunctionPart> {
         let functions = self.functions.get(name.as_bytes()).into_iter().flatten();
         let entries = functions.filter_map(|function| entry(self.parts.get(function)?));
         let named = self.of_parts.get(name.as_bytes()).into_iter().flatten();
@@ -68,7 +100,7 @@ impl SymbolNames {
     }
 
     /// The addresses of the symbols of a name, in order.
-    pub(crate) fn starts(&self, name: &str) -> Vec<u64> {
+    pub fn starts(&self, name: &str) -> Vec<u64> {
         let mut starts: Vec<u64> = self.parts(name).map(|part| part.range.0).collect();
         starts.sort_unstable();
         starts.dedup();
@@ -77,8 +109,8 @@ impl SymbolNames {
 
     /// The address of the symbol of a name. If there are several, the one that has `offset` in its code, and `size` bytes if that is known;
     /// `None` if no symbol fits, or more than one.
-    pub(crate) fn start(&self, name: &str, offset: u64, size: Option<u64>) -> Option<u64> {
-        let fits = |part: &&Part| {
+    pub fn start(&self, name: &str, offset: u64, size: Option<u64>) -> Option<u64> {
+        let fits = |part: &&FunctionPart| {
             let (start, end) = part.range;
             // A call may be the last instruction, and symbols extend to the next one.
             let len = end.saturating_sub(start);

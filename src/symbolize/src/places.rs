@@ -6,37 +6,37 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Where a function's code is.
 #[derive(Default)]
-pub(crate) struct Places {
+pub struct Places {
     /// Half-open ranges, in order of address.
-    pub(crate) ranges: Vec<(u64, u64)>,
+    pub ranges: Vec<(u64, u64)>,
     /// The most functions that one of the ranges has.
-    pub(crate) sharing: u32,
+    pub sharing: u32,
     /// The pieces of the ranges: the start of each, and how many functions share it.
-    pub(crate) pieces: Vec<(u64, u32)>,
+    pub pieces: Vec<(u64, u32)>,
 }
 
 /// A part of a function that the compiler placed apart from the others.
-pub(crate) struct Part {
+pub struct FunctionPart {
     /// Half-open; code of another function may have been cut out of it.
-    pub(crate) range: (u64, u64),
+    pub range: (u64, u64),
     /// The symbol at its start, if that is not the function's own: then the function is not entered here.
-    pub(crate) name: Option<NameId>,
+    pub name: Option<NameId>,
 }
 
 /// The part at which a function is entered; `None` if there are several possible parts, since no symbol distinguishes them.
-pub(crate) fn entry(parts: &[Part]) -> Option<&Part> {
+pub fn entry(parts: &[FunctionPart]) -> Option<&FunctionPart> {
     let mut unnamed = parts.iter().filter(|part| part.name.is_none());
     unnamed.next().filter(|_| unnamed.next().is_none())
 }
 
-fn add_part(parts: &mut Vec<Part>, piece: &Piece, name: Option<NameId>) {
+fn add_part(parts: &mut Vec<FunctionPart>, piece: &Piece, name: Option<NameId>) {
     let (start, end) = (piece.function_start().0, piece.start.0.saturating_add(piece.body));
     match parts.last_mut() {
         // The rest, after another function that was cut out.
         Some(last) if piece.skip > 0 && last.range.0 == start => last.range.1 = end,
         // Only a change of rows.
         Some(last) if name.is_none() && last.name.is_none() && last.range.1 == start => last.range.1 = end,
-        _ => parts.push(Part { range: (start, end), name }),
+        _ => parts.push(FunctionPart { range: (start, end), name }),
     }
 }
 
@@ -44,10 +44,7 @@ fn add_part(parts: &mut Vec<Part>, piece: &Piece, name: Option<NameId>) {
 ///
 /// # Errors
 /// The file is damaged.
-pub(crate) fn places(
-    file: &SymbolFile<'_>,
-    wanted: &[FunctionId],
-) -> Result<FxHashMap<FunctionId, Places>, Error> {
+pub fn places(file: &SymbolFile<'_>, wanted: &[FunctionId]) -> Result<FxHashMap<FunctionId, Places>, Error> {
     let wanted: FxHashSet<FunctionId> = wanted.iter().copied().collect();
     let mut places: FxHashMap<FunctionId, Places> = FxHashMap::default();
     each_owner(file, |piece, Owned { function, sharing, .. }| {
@@ -68,13 +65,20 @@ pub(crate) fn places(
     Ok(places)
 }
 
-/// The parts of all functions that the compiler split off (`f` and `f.cold`), in order of address.
+/// The parts that the compiler split functions into (`f` and `f.cold`), in order of address: those that are wanted, by function and name.
 ///
 /// # Errors
 /// The file is damaged.
-pub(crate) fn parts(file: &SymbolFile<'_>) -> Result<FxHashMap<FunctionId, Vec<Part>>, Error> {
-    let mut parts: FxHashMap<FunctionId, Vec<Part>> = FxHashMap::default();
-    each_owner(file, |piece, owned| add_part(parts.entry(owned.function).or_default(), piece, owned.name))?;
+pub fn parts(
+    file: &SymbolFile<'_>,
+    mut is_wanted: impl FnMut(FunctionId, Option<NameId>) -> bool,
+) -> Result<FxHashMap<FunctionId, Vec<FunctionPart>>, Error> {
+    let mut parts: FxHashMap<FunctionId, Vec<FunctionPart>> = FxHashMap::default();
+    each_owner(file, |piece, Owned { function, name, .. }| {
+        if is_wanted(function, name) {
+            add_part(parts.entry(function).or_default(), piece, name);
+        }
+    })?;
     Ok(parts)
 }
 
@@ -114,7 +118,7 @@ fn each_owner(file: &SymbolFile<'_>, mut give: impl FnMut(&Piece, Owned)) -> Res
 
 /// How many members of groups a walk over all pieces may still visit. Any number of pieces may name one group: without a bound, a file
 /// could take the square of its size in time, and in the memory of what is kept for each visit.
-pub(crate) struct Visits {
+pub struct Visits {
     left: u64,
 }
 
@@ -124,7 +128,8 @@ impl Visits {
     /// And as many for any file, since records of constants take no bytes.
     const FLOOR: u64 = 1 << 20;
 
-    pub(crate) fn of(file: &SymbolFile<'_>) -> Self {
+    /// The visits that the size of a file allows.
+    pub fn of(file: &SymbolFile<'_>) -> Self {
         let bytes = file.records().bytes().len() as u64;
         Self { left: bytes.saturating_mul(Self::A_BYTE).saturating_add(Self::FLOOR) }
     }
@@ -133,7 +138,7 @@ impl Visits {
     ///
     /// # Errors
     /// Too few visits are left: the file is damaged at this record.
-    pub(crate) fn take(&mut self, members: u32, section: SectionId, record: u32) -> Result<(), Error> {
+    pub fn take(&mut self, members: u32, section: SectionId, record: u32) -> Result<(), Error> {
         let left = self.left.checked_sub(members.into());
         self.left = left.ok_or(Error { section, what: What::Length, offset: record.into() })?;
         Ok(())
