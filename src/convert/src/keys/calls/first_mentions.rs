@@ -57,11 +57,8 @@ struct Guesses {
 
 impl CallKeyBuilder<'_, '_, '_> {
     /// The guesses, by return address.
-    pub(crate) fn by_first_mention(&self) -> HashMap<ImageAddr, FuncId> {
+    pub(crate) fn by_first_mention(&self) -> Vec<(ImageAddr, FuncId)> {
         let mentioned = &self.index.functions.placed.mentioned;
-        if mentioned.is_empty() {
-            return HashMap::default();
-        }
         let (mentions, of_units) = self.mentions();
         let members = self.members_by_name();
         let mut guesses = self.recorded_callees();
@@ -73,7 +70,9 @@ impl CallKeyBuilder<'_, '_, '_> {
             guesses.add(&listed, &mentions, within, &self.steps);
         }
         guesses.repeat(&mentions, &of_units);
-        guesses.by_call
+        let mut guesses: Vec<(ImageAddr, FuncId)> = guesses.by_call.into_iter().collect();
+        guesses.sort_unstable();
+        guesses
     }
 
     /// The mentions of all objects, in the order of the link, and by unit the indexes of its own.

@@ -16,7 +16,7 @@ use crate::keys::calls::key_builder::CallKeyBuilder;
 use crate::keys::index::Index;
 use crate::keys::tail_calls::Reach;
 use crate::model::{CallCounts, CallHow, CallKey, FuncId, ImageAddr, TailKey};
-use crate::util::hash::{HashMap, HashSet};
+use crate::util::hash::HashSet;
 
 /// The keys of calls, and what else calls show about groups.
 pub(crate) struct CallResults {
@@ -39,11 +39,11 @@ impl CallResults {
         keys.of_tables();
         // Last: a relocation replaces the key that a plain name gave.
         keys.of_relocations();
-        // Where both have one, the symbols know more than the order of DIEs.
-        let mut guesses: HashMap<ImageAddr, FuncId> = keys.guesses().into_iter().collect();
-        guesses.extend(keys.by_first_mention());
-        let mut guesses: Vec<(ImageAddr, FuncId)> = guesses.into_iter().collect();
-        guesses.sort_unstable();
+        // The order of symbols tells more than that of DIEs.
+        let guesses = match index.functions.placed.mentioned.is_empty() {
+            true => keys.guesses(),
+            false => keys.by_first_mention(),
+        };
         let CallKeyBuilder { mut calls, tails, counts, steps, .. } = keys;
         calls.sort_unstable();
         // If a call has keys for two callees, its callee is unknown. Of two keys for one callee the more doubtful
