@@ -2,6 +2,7 @@
 //! lookup`, and what `foldsym export` writes as the readers of others answer from it.
 
 mod readback;
+mod shown;
 mod why;
 
 use std::collections::{BTreeMap, HashSet};
@@ -11,6 +12,7 @@ use std::process::Command;
 use crate::ci;
 use crate::fold::Foldsym;
 use crate::llvm::readelf;
+use shown::{Frames, Shown, frames};
 use xtask::sh;
 
 const HELP: &str = "cargo xtask doors [PROGRAM]... [--foldsym BIN] [--count N]
@@ -20,8 +22,8 @@ const HELP: &str = "cargo xtask doors [PROGRAM]... [--foldsym BIN] [--count N]
   then has what `foldsym export` writes read by others, and compares with foldsym lookup: GSYM 1 by llvm-symbolizer,
   llvm-gsymutil, gsym-rs and blazesym, GSYM 2 by gsym-rs, Breakpad by symbolic and by breakpad-symbols (the reader of
   minidump-stackwalk)
-  fails where our own doors differ from each other, where a reader differs for a reason that has no name, and where our GSYM
-  file is larger than llvm-gsymutil's, but for a program with folded functions, of which llvm-gsymutil has one each
+  fails where our own doors differ from each other or a reader differs, in both cases for a reason that has no name, and where
+  our GSYM file is larger than llvm-gsymutil's, but for a program with folded functions, of which llvm-gsymutil has one each
   without a program: programs of testbins/built, the C library with its debug file, and the program that holds the readers
   --foldsym BIN   another build of foldsym than this checkout's";
 
@@ -36,9 +38,6 @@ const COMMITTED: &[&str] = &[
 
 /// A program whose code is smaller than this many times the count is compared at every address.
 const ALL_BELOW: usize = 16;
-
-/// An answer's lines, a function and a place for each frame.
-type Frames = Vec<(String, String)>;
 
 /// See `HELP`.
 ///
@@ -108,23 +107,30 @@ fn ask(foldsym: &Foldsym, readers: &Path, program: &Path, count: usize) -> Resul
     let llvm = sh::llvm("llvm-symbolizer")?;
     let symbolizer = |command: &mut Command| timed(command.arg("--obj").arg(&copy), &addresses);
     let real = symbolizer(&mut Command::new(&llvm))?;
-    let ours = symbolizer(Command::new(foldsym.path()).arg("llvm-symbolizer").env("FOLDSYM_CACHE", &cache))?;
-    let lookup = timed(Command::new(foldsym.path()).arg("lookup").arg(&file), &addresses)?;
+    let mut stand_in = Command::new(foldsym.path());
+    let (ours, seconds) = symbolizer(stand_in.arg("llvm-symbolizer").env("FOLDSYM_CACHE", &cache))?;
+    let ours = Shown { readable: ours, linkage: timed(stand_in.arg("--no-demangle"), &addresses)?.0 };
+    let mut lookup = Command::new(foldsym.path());
+    let lookup = Shown {
+        readable: timed(lookup.arg("lookup").arg(&file), &addresses)?.0,
+        linkage: timed(lookup.arg("--no-demangle"), &addresses)?.0,
+    };
     sh::run(Command::new(foldsym.path()).args(["export", "--gsym", "-o"]).arg(&gsym).arg(&file))?;
     let by_gsym = symbolizer(&mut Command::new(&llvm))?;
-    for (name, door) in [("foldsym llvm-symbolizer", &ours), ("llvm-symbolizer with our GSYM", &by_gsym)] {
+    let doors = [
+        ("foldsym llvm-symbolizer", &ours.readable, seconds),
+        ("llvm-symbolizer with our GSYM", &by_gsym.0, by_gsym.1),
+    ];
+    for (name, answers, seconds) in doors {
         let columns = name.starts_with("foldsym");
-        let causes = compare(&real.0, &door.0, columns);
-        let ratio = door.1 / real.1.max(0.001);
+        let causes = compare(&real.0, answers, columns);
+        let ratio = seconds / real.1.max(0.001);
         println!("  {name}: {} of its CPU time; differ: {causes:?}", format_args!("{ratio:.3}"));
     }
     let size = std::fs::metadata(&gsym).map_err(|error| format!("{}: {error}", gsym.display()))?.len();
     // For folded code llvm-gsymutil writes one function; ours writes all of them, and the calls that distinguish them.
     let larger = size_beside(size, of_gsymutil(program, &folder)?) && !folded;
-    // The outermost name may be another function of the group only where `stack` knows the caller.
-    let apart =
-        ours.0.iter().zip(&lookup.0).filter(|(a, b)| a != b).count() + ours.0.len().abs_diff(lookup.0.len());
-    println!("  foldsym lookup: {apart} differ from foldsym llvm-symbolizer");
+    let apart = shown::judge(&asked, &real.0, &ours, &lookup, &foldsym.lookup(&file, &asked)?)?;
     Ok(apart + bad + usize::from(larger))
 }
 
@@ -166,14 +172,6 @@ fn timed(command: &mut Command, addresses: &Path) -> Result<(Vec<Frames>, f64), 
     let (answers, times) = text.trim_end().rsplit_once('\n').ok_or("nothing was printed")?;
     let seconds: f64 = times.split(' ').filter_map(|word| word.parse::<f64>().ok()).sum();
     Ok((answers.split("\n\n").map(frames).collect(), seconds))
-}
-
-fn frames(answer: &str) -> Frames {
-    let lines: Vec<&str> = answer.lines().filter(|line| !line.is_empty()).collect();
-    lines
-        .chunks(2)
-        .map(|pair| (pair[0].to_owned(), pair.get(1).copied().unwrap_or_default().to_owned()))
-        .collect()
 }
 
 /// True if two answers have the same functions, files and lines.
@@ -242,7 +240,8 @@ fn addresses_of(program: &Path, count: usize) -> Result<Vec<u64>, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{compare, frames, same};
+    use super::shown::frames;
+    use super::{compare, same};
 
     #[test]
     fn answers_are_compared_by_cause() {

@@ -7,16 +7,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::why::{Reader, ReaderAnswer, ReaderFrame, why};
+use super::why::{EXAMPLES, Reader, ReaderAnswer, ReaderFrame, why};
 use crate::fold::Foldsym;
 use serde_json::Value;
 
 use crate::json::{self, Answered};
 use crate::llvm::readelf;
 use xtask::sh;
-
-/// How many differences without a name are printed for each reader.
-const SHOWN: usize = 3;
 
 /// The program with the readers that are crates. It is large, and written in Rust, so it also serves as a program to look up.
 ///
@@ -119,7 +116,7 @@ impl Exported<'_> {
             reader.name(),
             unnamed.len()
         );
-        for example in unnamed.iter().take(SHOWN) {
+        for example in unnamed.iter().take(EXAMPLES) {
             println!("    {example}");
         }
         unnamed.len() + own.len().abs_diff(found.len())
@@ -215,7 +212,7 @@ impl Exported<'_> {
         if !lld {
             return Ok(0);
         }
-        for (own, real) in other.iter().take(SHOWN) {
+        for (own, real) in other.iter().take(EXAMPLES) {
             println!("    ours {:?}, in the debug information {:?}", name(own), name(real));
         }
         Ok(other.len())

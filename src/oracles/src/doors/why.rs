@@ -1,6 +1,9 @@
 //! Explains why an answer that another reader gives from an exported file differs from ours: each known reason has a name, and is found
 //! from the two answers only. A difference without a reason is a fault.
 
+/// How many differences without a reason are printed for each reader.
+pub(super) const EXAMPLES: usize = 3;
+
 /// A frame by any reader.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ReaderFrame {
