@@ -52,6 +52,7 @@ use crate::program::machine::Machine;
 use crate::program::names::itanium::is_program_wide;
 use crate::program::symbols::{CodeSymbol, Symbols};
 use crate::recover::recovered::Recovered;
+use crate::recover::relaxation::is_relaxed;
 use crate::util::fit::fit;
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::text::base_name;
@@ -97,7 +98,8 @@ pub(crate) fn place<'f>(
     symbols: Symbols<'f>,
     diagnostics: &mut Diagnostics,
 ) -> Placed<'f> {
-    let mut placing = Placing { names, recovered: &recovered, linker };
+    let mut placing =
+        Placing { names, recovered: &recovered, linker, relaxed: is_relaxed(image.arch.machine) };
     let (folding, subprograms) = rayon::join(
         || folding_evidence::FoldingEvidence::new(image, linker, &placing, &symbols),
         || subprograms::by_address(&placing),

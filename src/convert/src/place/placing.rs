@@ -13,6 +13,8 @@ pub(crate) struct Placing<'r, 'f> {
     pub(crate) names: Names<'f>,
     pub(crate) recovered: &'r Recovered<'r, 'f>,
     pub(crate) linker: Linker,
+    /// A linker may have shortened code, and left symbols their sizes.
+    pub(crate) relaxed: bool,
 }
 
 impl Placing<'_, '_> {

@@ -15,7 +15,7 @@ use crate::place::claim::{Claim, Claims};
 use crate::place::placing::Placing;
 use crate::program::names::itanium::is_mangled;
 use crate::program::symbols::{CodeSymbol, Symbols, principal};
-use crate::util::hash::HashMap;
+use crate::util::hash::{HashMap, HashSet};
 
 /// Which of the names of a function answers show. It decides nothing else: every name stays a name of the function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,8 +127,14 @@ impl Chooser<'_, '_, '_> {
         let at_start = self.symbols.at(claim.start);
         // A symbol of another size may be that of another function.
         let is_whole = |symbol: &CodeSymbol<'_>| !symbol.sized || symbol.end == claim.end;
-        let names =
-            |symbol: &CodeSymbol<'_>| self.name_of(symbol, function, described).filter(|_| is_whole(symbol));
+        // Any number of symbols may begin here, and each may be an alias.
+        let aliases: HashSet<NameId> = function.aliases.iter().copied().collect();
+        let own = [Some(described), function.symbol];
+        let names = |symbol: &CodeSymbol<'_>| {
+            let name =
+                self.placing.names.find(symbol.name).filter(|_| symbol.function && is_whole(symbol))?;
+            (own.contains(&Some(name)) || aliases.contains(&name)).then_some(name)
+        };
         let (name, hides_part) = match self.naming {
             Naming::Visible => {
                 (best(at_start, names, |symbol, name| Some(self.visibility(symbol, name, shown)))?, false)
@@ -160,13 +166,6 @@ impl Chooser<'_, '_, '_> {
     ) -> Option<NameId> {
         let has_own = at_start.iter().any(|symbol| self.position(symbol).is_some());
         (function.source.is_some() && !has_own && !self.own.is_empty()).then_some(described)
-    }
-
-    /// The name of a symbol, if it is one of the function's.
-    fn name_of(&self, symbol: &CodeSymbol<'_>, function: &Function, described: NameId) -> Option<NameId> {
-        let name = self.placing.names.find(symbol.name).filter(|_| symbol.function)?;
-        let known = name == described || function.symbol == Some(name) || function.aliases.contains(&name);
-        known.then_some(name)
     }
 
     /// Orders symbols by who can see them. A constructor has two names of one kind (`C1`, `C2`): there the one that it was found by

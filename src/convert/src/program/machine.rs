@@ -61,6 +61,13 @@ pub(crate) struct CallInCode {
     pub(crate) target: ImageAddr,
 }
 
+/// A direct call, or a direct jump out of a function.
+pub(crate) struct Transfer {
+    /// The return address of a call.
+    pub(crate) return_addr: Option<ImageAddr>,
+    pub(crate) target: ImageAddr,
+}
+
 /// A call with a relocation that names its callee.
 pub(crate) struct NamedCall<'f> {
     pub(crate) return_addr: ImageAddr,
@@ -178,6 +185,27 @@ impl<'f> Machine<'_, 'f> {
             Target::To(target) => Some(CallInCode { return_addr, target }),
             _ => None,
         })
+    }
+
+    /// The places of `code` that may transfer control directly to an accepted address, in their order. On x86 bytes that are no
+    /// instruction are seldom among them, on other processors jumps are not.
+    pub(crate) fn transfers(
+        &self,
+        code: AddressRange,
+        is_start: impl Fn(ImageAddr) -> bool,
+    ) -> Vec<Transfer> {
+        let mut found = Vec::new();
+        if let (Some(Processor::X86 { wide: true }), Some(bytes)) = (self.processor, self.bytes(code)) {
+            x86::scan::near(bytes, code.start, |is_call, next, target| {
+                if is_start(target) {
+                    found.push(Transfer { return_addr: is_call.then_some(next), target });
+                }
+            });
+            return found;
+        }
+        let calls = self.direct_calls(code).filter(|call| is_start(call.target));
+        found.extend(calls.map(|call| Transfer { return_addr: Some(call.return_addr), target: call.target }));
+        found
     }
 
     /// The target of the call before a return address; `None` if it is no direct call.

@@ -14,7 +14,7 @@ mod limits;
 mod long_sequences;
 mod outcome;
 pub(crate) mod recovered;
-mod relaxation;
+pub(crate) mod relaxation;
 mod survivors;
 mod tombstones;
 

@@ -17,6 +17,11 @@ use crate::util::hash::HashMap;
 /// ELF `e_machine` of processors with linker relaxation.
 const RELAXED: [u16; 2] = [243 /* EM_RISCV */, 258 /* EM_LOONGARCH */];
 
+/// True for processors whose linkers shorten code. mold leaves symbols the sizes that they have in the object.
+pub(crate) fn is_relaxed(machine: u16) -> bool {
+    RELAXED.contains(&machine)
+}
+
 /// Bytes of the shortest instruction.
 const MIN_INSTRUCTION: u32 = 2;
 
@@ -28,7 +33,7 @@ pub(crate) fn fit<'f>(
     first: impl Fn(AddressRange) -> Option<ImageAddr>,
     diagnostics: &mut Diagnostics,
 ) -> Vec<UnitCode<'f>> {
-    if !RELAXED.contains(&machine) {
+    if !is_relaxed(machine) {
         return code;
     }
     // By start: the length of the functions that kept their address; 0 if there are several lengths.

@@ -101,16 +101,14 @@ impl CallKeyBuilder<'_, '_, '_> {
                     }
                     let from = mentions.len();
                     let alone = matches!(piece.owner, Owner::Function(_));
-                    for call in functions.machine.direct_calls(piece.code()) {
-                        let is_needed = match self.index.owner_at(call.target) {
-                            Some(Owner::Group(_)) => true,
-                            // Of a function alone, the first mention is enough.
-                            Some(Owner::Function(_)) => once.insert(call.target),
-                            None => false,
-                        };
-                        if is_needed {
-                            let return_addr = alone.then_some(call.return_addr);
-                            mentions.push(Mention { target: call.target, call: return_addr });
+                    let is_start = |target| self.index.owner_at(target).is_some();
+                    for transfer in functions.machine.transfers(piece.code(), is_start) {
+                        let target = transfer.target;
+                        // Of a function alone, the first mention is enough.
+                        let is_grouped = matches!(self.index.owner_at(target), Some(Owner::Group(_)));
+                        if is_grouped || once.insert(target) {
+                            let call = transfer.return_addr.filter(|_| alone);
+                            mentions.push(Mention { target, call });
                         }
                     }
                     known.insert(piece.start, from..mentions.len());

@@ -165,7 +165,7 @@ pub(crate) fn place_unexplained<'f>(
     let (end, first) = (*end, members[0].function);
     let here = OnceCell::new();
     for symbol in unexplained {
-        let whole = !symbol.sized || symbol.end == end;
+        let whole = !symbol.sized || symbol.end == end || (placing.relaxed && symbol.end > end);
         // Compared once more: a member that this loop added may explain a later symbol (`C2` of its `C1`).
         let explained = best(known, placing, symbol);
         let own = || {

@@ -83,10 +83,21 @@ fn leaving(bytes: &[u8; TOGETHER + 1], before: usize, after: usize) -> u32 {
 
 /// Passes the targets of all places that may be a direct call.
 pub(crate) fn calls(bytes: &[u8], start: ImageAddr, mut add: impl FnMut(ImageAddr)) {
-    for (at, call) in bytes.windows(5).enumerate().filter(|(_, call)| call[0] == 0xe8) {
-        let by = i32::from_le_bytes([call[1], call[2], call[3], call[4]]).into();
-        // The distance counts from the next instruction (Intel SDM, CALL).
-        add(ImageAddr(start.0.wrapping_add(at as u64 + 5).wrapping_add_signed(by)));
+    near(bytes, start, |is_call, _, target| {
+        if is_call {
+            add(target);
+        }
+    });
+}
+
+/// Passes all places that may be a direct call, or a direct jump with a distance of 32 bits: whether it is a call, the address of the
+/// next instruction, and the target.
+pub(crate) fn near(bytes: &[u8], start: ImageAddr, mut add: impl FnMut(bool, ImageAddr, ImageAddr)) {
+    for (at, place) in bytes.windows(5).enumerate().filter(|(_, place)| place[0] & 0xfe == 0xe8) {
+        let by = i32::from_le_bytes([place[1], place[2], place[3], place[4]]).into();
+        // The distance counts from the next instruction (Intel SDM, CALL and JMP).
+        let next = start.0.wrapping_add(at as u64 + 5);
+        add(place[0] == 0xe8, ImageAddr(next), ImageAddr(next.wrapping_add_signed(by)));
     }
 }
 
@@ -115,6 +126,14 @@ mod tests {
         for other in [&[0xff, 0xd0][..], &[0xff, 0x75, 8], &[0xc3]] {
             assert!(!x86(other).indirect, "{other:x?}");
         }
+    }
+
+    #[test]
+    fn near_calls_and_jumps() {
+        let mut found = Vec::new();
+        let bytes = [0xe8, 0xfb, 0x0f, 0, 0, 0x90, 0xe9, 0xfb, 0xff, 0xff, 0xff];
+        near(&bytes, START, |is_call, next, target| found.push((is_call, next.0, target.0)));
+        assert_eq!(found, [(true, 0x1005, 0x2000), (false, 0x100b, 0x1006)]);
     }
 
     /// The same, place by place.
