@@ -52,6 +52,8 @@ struct Tally {
     wrong: Vec<String>,
     /// Answers with several candidates, none of which has the name of the function that ran, and one of which has no name.
     nameless: u64,
+    /// Answers of which the right candidate has its plain name alone, while the program has its linkage name.
+    plain: u64,
     /// Builds that were judged, and builds whose compiler or linker failed.
     built: usize,
     not_built: usize,
@@ -150,13 +152,14 @@ fn page(tally: &Tally) -> String {
     text += &format!(
         "\nWrong (an `exact` or `unique` of another function, or several candidates without the one that ran): {}. \
          In {} more answers no candidate has the name of the function that ran, and one has no name: nothing shows whether it is \
-         that function.\n\n\
+         that function. In {} the right candidate has a plain name alone, while the program has the linkage name.\n\n\
          Of {} frames in folded code the first candidate is right in {} ({:.1} %), what `llvm-symbolizer` names in \
          {} ({:.1} %). The *ceiling* counts frames whose stack, from the frame outwards, was seen with one function alone while \
          the program ran: where it was seen with two, no rule can be right for both.\n\n\
          | | frames | first right | % | ceiling | % | `llvm-symbolizer` | % |\n|---|---|---|---|---|---|---|---|\n",
         tally.wrong.len(),
         tally.nameless,
+        tally.plain,
         all.frames,
         all.first,
         all.share(all.first),
@@ -321,11 +324,18 @@ impl Ran<'_> {
     /// True for its linkage name. Where the program has lost that, its plain name counts too: gcc writes only that for a function that is
     /// local to a file, and so does `-g1`, and gold and mold drop symbols.
     fn is(self, name: &str) -> bool {
-        let is_plain = !self.is_held && !name.is_empty() && !name.starts_with("_Z");
+        self.names.iter().any(|truth| same_function(name, truth))
+            || (!self.is_held && self.has_plain_name(name))
+    }
+
+    /// True for its plain name.
+    fn has_plain_name(self, name: &str) -> bool {
         // gcc spells template arguments in it.
         let source = name.split('<').next().unwrap_or(name);
         let part = format!("{}{source}", source.len());
-        self.names.iter().any(|truth| same_function(name, truth) || (is_plain && truth.contains(&part)))
+        // The operator of a lambda.
+        let part = if name == "operator()" { "cl" } else { &*part };
+        !name.is_empty() && !name.starts_with("_Z") && self.names.iter().any(|truth| truth.contains(part))
     }
 }
 
@@ -346,8 +356,15 @@ fn count(tally: &mut Tally, answer: &Answer, ran: Ran<'_>, says: Says<'_>, place
         }
         tally.folded.add(FoldedFrames { frames: 1, first, ceiling, llvm });
     }
+    let has_plain_name = |at: usize| {
+        let candidate = answer.candidates.get(at);
+        candidate.is_some_and(|candidate| candidate.names.iter().any(|name| ran.has_plain_name(name)))
+    };
+    let is_plain =
+        !(0..answer.candidates.len()).any(is_right) && (0..answer.candidates.len()).any(has_plain_name);
+    tally.plain += u64::from(is_plain);
     let wrong = match answer.certainty.as_str() {
-        "unique" | "exact" => !first,
+        "unique" | "exact" => !first && !has_plain_name(0),
         // It says itself that another function may have left nothing; the table shows how often that is so.
         "likely" | "" => false,
         _ => {
@@ -355,7 +372,7 @@ fn count(tally: &mut Tally, answer: &Answer, ran: Ran<'_>, says: Says<'_>, place
             // A candidate whose name is not in the program: it may be the function that ran, but nothing shows it.
             let is_nameless = !is_there && answer.candidates.iter().any(|one| one.names[0].is_empty());
             tally.nameless += u64::from(is_nameless);
-            !is_there && !is_nameless
+            !is_there && !is_nameless && !is_plain
         }
     };
     if wrong {
@@ -378,6 +395,10 @@ fn report(tally: &Tally) -> Result<(), String> {
     println!(
         "without the name of the function that ran, beside a candidate without a name: {}",
         tally.nameless
+    );
+    println!(
+        "with the plain name of the function that ran alone, while the program has its linkage name: {}",
+        tally.plain
     );
     for wrong in tally.wrong.iter().take(20) {
         println!("wrong: {wrong}");

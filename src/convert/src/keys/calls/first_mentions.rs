@@ -390,7 +390,7 @@ mod tests {
         ];
         let mut guesses = Guesses::default();
         guesses.add(&symbols, &mentions, 0..mentions.len(), &Budget::new(1 << 10));
-        guesses.repeat(&mentions, &[0..mentions.len()]);
+        guesses.repeat(&mentions, std::slice::from_ref(&(0..mentions.len())));
         let mut found: Vec<(u64, u32)> =
             guesses.by_call.iter().map(|(call, guess)| (call.0, guess.0)).collect();
         found.sort_unstable();
