@@ -14,6 +14,11 @@ pub(crate) const MAX_COMPARISONS: u64 = 1 << 24;
 /// since a guess is no answer.
 pub(crate) const MAX_MENTIONS: usize = 1 << 22;
 
+/// Steps for comparing symbols with mentions, and the pairs that are compared between two anchors: a table of them takes 4 MB. Gaps with
+/// more, and those after the last step, have no guesses. It is not reported either.
+pub(crate) const MAX_GUESS_STEPS: u64 = 1 << 28;
+pub(crate) const MAX_GAP: usize = 1 << 20;
+
 /// The largest group whose members are compared with a plain name. A call into a larger group gets no key if its record has only a plain
 /// name, or a plain name that a C++ member may share. Its answer stays `ambiguous`. It is not reported, since most groups of that size are
 /// of functions like `~A` and `get`, of which several members have the name.

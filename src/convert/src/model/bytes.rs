@@ -30,6 +30,7 @@ impl Unit<'_> {
             self.records.callees.bytes(),
             self.records.erased.bytes(),
             size_of_val(&self.records.codeless[..]),
+            size_of_val(&self.records.emitted[..]),
             size_of_val(&self.records.variables[..]),
             size_of_val(&self.traces.bare[..]),
             size_of_val(&self.traces.strays[..]),
@@ -65,6 +66,7 @@ impl UnitRecords<'_> {
         fit(self.callees.own_mut());
         fit(self.erased.own_mut());
         fit(&mut self.codeless);
+        fit(&mut self.emitted);
         fit(&mut self.variables);
     }
 }

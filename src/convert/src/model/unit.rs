@@ -316,7 +316,8 @@ pub(crate) struct UnitRecords<'f> {
     /// (gcc's ipa-icf), or describes their code in another unit (LTO).
     pub codeless: Vec<Codeless>,
     /// The code that the unit's sequences cover, in the order of the line program, which is that of the object. Folded functions have the
-    /// range of the function that they were folded into. Empty if calls are recorded for all functions that call any.
+    /// range of the function that they were folded into. Only for units that record no call, and for those without a function
+    /// that other units know: clang at `-g1` says of none that they do.
     pub emitted: Vec<AddressRange>,
     /// Only if the options ask for variables.
     pub variables: Vec<UnitVariable>,

@@ -3,7 +3,8 @@
 //! gcc writes no linkage name for a function that is local to its unit. So `f` in DWARF is `_ZL1fi` in the symbol
 //! table, or `_ZL1fl`, which may have been folded into it. A function gets a name only if no other name fits it: by
 //! the arguments of its template, by the function that it is local to, and by the file that the symbol table gives.
-//! If several names fit, the function keeps its plain name, since a wrong name would be that of another function.
+//! If several names fit, the function keeps its plain name, since a wrong name would be that of another function. Functions with the
+//! same lines are an exception: they get the names by order ([`crate::members::ties`]), and no call of one of them is certain.
 //! Names that fit no function here belong to functions without a DIE here and are returned.
 //!
 //! One symbol names one function of the source. gold and mold drop the symbols of local functions that they fold, so
@@ -11,7 +12,7 @@
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::members::ties::{TiedDescription, TiedSymbol, by_order};
-use crate::model::{FuncId, Function, Member, NameId, OriginId, UnitId};
+use crate::model::{FuncId, Function, Member, NameId, OriginId, Rows, UnitId};
 use crate::place::limits::MAX_OVERLOADS;
 use crate::place::placing::Placing;
 use crate::policy::order::symbols_follow_dies;
@@ -81,7 +82,7 @@ pub(crate) fn name_plain<'f>(
                 });
                 left.extend(names.iter().map(|name| variants(placing, name)));
             }
-            _ => left.extend(assign(placing, &names, named, functions)),
+            _ => left.extend(assign(placing, &names, named, (functions, members))),
         }
     }
     left
@@ -101,7 +102,7 @@ fn assign<'f>(
     placing: &mut Placing<'_, 'f>,
     names: &[Name<'_, 'f>],
     named: &[FuncId],
-    functions: &mut [Function],
+    (functions, members): (&mut [Function], &[Member]),
 ) -> Vec<Vec<NameId>> {
     let texts: Vec<Option<String>> = names.iter().map(|name| demangled_spelling(name[0].name)).collect();
     let fitting: Vec<Vec<usize>> =
@@ -142,8 +143,9 @@ fn assign<'f>(
             _ => open.push((function, fitting)),
         }
     }
-    for (function, at) in tied(placing, &open, names, &given, functions) {
+    for (function, at) in tied(placing, &open, (names, &texts), &given, (functions, members)) {
         give(placing, &mut functions[function.index()], names[at]);
+        placing.tied.push(function);
         given[at] = true;
         open.retain(|(other, _)| *other != function);
     }
@@ -160,10 +162,13 @@ fn assign<'f>(
 fn tied(
     placing: &Placing<'_, '_>,
     open: &[(FuncId, &[usize])],
-    names: &[Name<'_, '_>],
+    (names, texts): (&[Name<'_, '_>], &[Option<String>]),
     given: &[bool],
-    functions: &[Function],
+    (functions, members): (&[Function], &[Member]),
 ) -> Vec<(FuncId, usize)> {
+    if !placing.keeps_order {
+        return Vec::new();
+    }
     let left: Vec<usize> = (0..names.len())
         .filter(|at| !given[*at] && open.iter().any(|(_, fitting)| fitting.contains(at)))
         .collect();
@@ -175,12 +180,25 @@ fn tied(
         let unit = placing.recovered.unit(source.unit);
         let own = &unit.code.functions[source.function.index()];
         let line_tables = !own.external && placing.names.origin(function.origin).line == 0;
-        symbols_follow_dies(unit.head, line_tables, placing.linker)
+        symbols_follow_dies(unit.head, line_tables)
             .then_some(TiedDescription { unit: source.unit, die: own.die })
     };
     let Some(descriptions) = open.iter().map(described).collect::<Option<Vec<_>>>() else {
         return Vec::new();
     };
+    // If the order should not hold, no function gets the lines of another: those that are known are the same, and all are known, or the
+    // functions are instances of one template.
+    let rows = |function: FuncId| members.iter().find(|member| member.function == function)?.rows;
+    let known: Vec<Rows> = open.iter().filter_map(|(function, _)| rows(*function)).collect();
+    let same_lines = known.iter().all(|own| placing.have_same_lines(known[0], *own));
+    let template = |at: &usize| texts[*at].as_deref().and_then(template);
+    let of_template = || {
+        let first = left.first().and_then(template);
+        first.is_some() && left.iter().all(|at| template(at) == first)
+    };
+    if !same_lines || !(known.len() == open.len() || of_template()) {
+        return Vec::new();
+    }
     let symbol = |at: &usize| {
         let local = |symbol: &&&CodeSymbol<'_>| symbol.local && !is_program_wide(symbol.name);
         let order = names[*at].iter().map(|symbol| symbol.order).min().unwrap_or_default();
@@ -194,6 +212,24 @@ fn tied(
         .filter(|((_, fitting), at)| fitting.contains(at))
         .map(|((function, _), at)| (*function, at))
         .collect()
+}
+
+/// The template of which a demangled function is an instance, without its arguments: its classes and namespaces, if it has any. `None` if
+/// it is no instance, or if that is not certain.
+fn template(text: &str) -> Option<String> {
+    let (mut depth, mut plain, mut is_instance) = (0usize, String::new(), false);
+    for letter in text.chars() {
+        match letter {
+            '<' => (depth, is_instance) = (depth + 1, true),
+            '>' => depth = depth.checked_sub(1)?,
+            // A local function's name has the parameters of the function around it.
+            '(' if depth == 0 && !plain.ends_with(':') && !plain.is_empty() => break,
+            _ if depth == 0 => plain.push(letter),
+            _ => {}
+        }
+    }
+    let scope = plain.rfind("::").map_or("", |end| &plain[..end]);
+    (is_instance && depth == 0).then(|| scope.to_owned())
 }
 
 /// The variants of a name, sorted.
@@ -263,4 +299,20 @@ pub(crate) fn sole(symbols: &[&CodeSymbol<'_>], may_be: impl Fn(&CodeSymbol<'_>)
     let copies: Vec<CodeSymbol<'_>> = of.iter().map(|&at| *symbols[at]).collect();
     let best = principal(&copies)?;
     copies.iter().position(|symbol| std::ptr::eq(symbol, best)).map(|at| of[at])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::template;
+
+    #[test]
+    fn templates_without_their_arguments() {
+        assert_eq!(template("Queue<Car>::add(Car*)").as_deref(), Some("Queue"));
+        assert_eq!(template("Celsiusclamp<Celsius>(Celsius)").as_deref(), Some(""));
+        assert_eq!(
+            template("std::_Rb_tree<long,std::less<long>>::_M_erase(long)").as_deref(),
+            Some("std::_Rb_tree")
+        );
+        assert_eq!(["f(Bus*)", "operator<(A,B)", "operator->()"].map(template), [None, None, None]);
+    }
 }

@@ -32,7 +32,7 @@ mod thunks;
 mod unnamed_functions;
 mod variables;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use foldsym_format::names::MAX_NAME;
 
@@ -45,6 +45,7 @@ use crate::model::{
     UnitId, UnwindRows,
 };
 use crate::open::{Image, Linker};
+use crate::place::claim::{Claim, Claims};
 use crate::place::placing::Placing;
 pub use crate::place::primary::Naming;
 use crate::policy::order::keeps_order;
@@ -74,8 +75,10 @@ pub(crate) struct Placed<'f> {
     /// The linker may have dropped the symbols of all functions that it folded. Any function may have the code of another one
     /// that nothing names.
     pub(crate) drops_symbols: bool,
+    /// Functions that got their names by order: no call is known to be of one of them for certain.
+    pub(crate) tied: HashSet<FuncId>,
     /// Symbols of functions, if their order is that in which objects mention them. First those that all objects know, then those that
-    /// are local to one. Empty if all calls are recorded.
+    /// are local to one. Empty if no unit has a list of its sequences, and if nothing is folded.
     pub(crate) mentioned: Vec<MentionedSymbols>,
 }
 
@@ -98,8 +101,14 @@ pub(crate) fn place<'f>(
     symbols: Symbols<'f>,
     diagnostics: &mut Diagnostics,
 ) -> Placed<'f> {
-    let mut placing =
-        Placing { names, recovered: &recovered, linker, relaxed: is_relaxed(image.arch.machine) };
+    let mut placing = Placing {
+        names,
+        recovered: &recovered,
+        // Without the whole table only the symbols for the loader are there, sorted by their hashes.
+        keeps_order: keeps_order(image.format, linker) && symbols.has_table(),
+        tied: Vec::new(),
+        relaxed: is_relaxed(image.arch.machine),
+    };
     let (folding, subprograms) = rayon::join(
         || folding_evidence::FoldingEvidence::new(image, linker, &placing, &symbols),
         || subprograms::by_address(&placing),
@@ -136,12 +145,12 @@ pub(crate) fn place<'f>(
         });
     }
     let has_forgotten_callers = folding.may_hide_functions();
-    let mentioned = mentioned(&placing, &symbols);
+    let mentioned = mentioned(image, &placing, &symbols, &claims);
     // `pieces` needs neither, and in a large program both are among the largest lists.
     drop((symbols, folding));
     image.release_pages();
     let (cut, used) = pieces::cut(&mut placing, claims, nameless, diagnostics);
-    let Placing { names, .. } = placing;
+    let Placing { names, tied, .. } = placing;
     let Recovered { code, traces, doubtful_callees, inlines, .. } = recovered;
     // Millions of small lists take a while to free: a second thread does it while this one makes the tables of names.
     let (NameTables { texts, files, origins, index }, ()) =
@@ -149,6 +158,7 @@ pub(crate) fn place<'f>(
     let pieces::Cut { pieces, groups, mut functions, numbers } = cut;
     fit(&mut functions);
     let by_die = by_die(&code, &numbers);
+    let tied = tied.into_iter().filter_map(|function| numbers[function.index()]).collect();
     drop(numbers);
     let program = Program {
         names: texts,
@@ -169,44 +179,58 @@ pub(crate) fn place<'f>(
         doubtful_callees,
         has_forgotten_callers,
         drops_symbols,
+        tied,
         mentioned,
     }
 }
 
 /// See [`Placed::mentioned`].
-fn mentioned(placing: &Placing<'_, '_>, symbols: &Symbols<'_>) -> Vec<MentionedSymbols> {
-    let units = &placing.recovered.records.units;
-    if !keeps_order(placing.linker) || units.iter().all(|unit| unit.emitted.is_empty()) {
+fn mentioned(
+    image: &Image<'_>,
+    placing: &Placing<'_, '_>,
+    symbols: &Symbols<'_>,
+    claims: &Claims,
+) -> Vec<MentionedSymbols> {
+    let is_folded = |claim: &Claim| claim.members.len() > 1;
+    if !placing.keeps_order
+        || placing.recovered.records.units.iter().all(|unit| unit.emitted.is_empty())
+        || !claims.dies.iter().chain(&claims.symbols).any(is_folded)
+    {
         return Vec::new();
     }
-    // Units and file symbols of one name come in one order, that of the link.
-    let mut of_name: HashMap<&[u8], VecDeque<UnitId>> = HashMap::default();
-    for (id, unit) in placing.recovered.numbered() {
-        of_name.entry(&unit.head.file_name).or_default().push_back(id);
-    }
+    let units = units_of_files(image, placing);
     let mut in_order: Vec<&CodeSymbol<'_>> = symbols.iter().filter(|symbol| symbol.typed).collect();
     in_order.sort_unstable_by_key(|symbol| symbol.order);
-    let mut lists = vec![MentionedSymbols::default()];
-    // The list of each file; `None` for an object without a unit.
-    let mut of_file: HashMap<u32, Option<usize>> = HashMap::default();
+    let mut global = MentionedSymbols::default();
+    let mut local: BTreeMap<UnitId, MentionedSymbols> = BTreeMap::new();
     for symbol in in_order {
-        let Some(name) = placing.names.find(symbol.name) else { continue };
+        let Some(name) = symbol.name_id.or_else(|| placing.names.find(symbol.name)) else { continue };
         // mold makes global symbols of a program local.
         let is_local = symbol.local && !is_program_wide(symbol.name);
-        let list = match (is_local, symbol.file_id) {
-            (false, _) => Some(0),
-            (true, None) => None,
-            (true, Some(file)) => *of_file.entry(file).or_insert_with(|| {
-                let unit = of_name.get_mut(base_name(symbol.file))?.pop_front()?;
-                lists.push(MentionedSymbols { unit: Some(unit), symbols: Vec::new() });
-                Some(lists.len() - 1)
-            }),
+        let unit = symbol.file_id.and_then(|file| *units.get(file as usize)?);
+        let list = match unit {
+            _ if !is_local => &mut global,
+            Some(unit) => local.entry(unit).or_default(),
+            None => continue,
         };
-        if let Some(list) = list {
-            lists[list].symbols.push((symbol.start, name));
-        }
+        list.symbols.push((symbol.start, name));
     }
-    lists
+    let of_unit = |(unit, list)| MentionedSymbols { unit: Some(unit), ..list };
+    [global].into_iter().chain(local.into_iter().map(of_unit)).collect()
+}
+
+/// By file of the symbol table: its unit. Units and file symbols of one name come in one order, that of the link; `None` if there are not
+/// as many of both.
+fn units_of_files(image: &Image<'_>, placing: &Placing<'_, '_>) -> Vec<Option<UnitId>> {
+    let mut of_name: HashMap<&[u8], (VecDeque<UnitId>, usize)> = HashMap::default();
+    for (id, unit) in placing.recovered.numbered() {
+        of_name.entry(&unit.head.file_name).or_default().0.push_back(id);
+    }
+    for file in &image.symbol_files {
+        of_name.entry(base_name(file)).or_default().1 += 1;
+    }
+    of_name.retain(|_, (units, files)| units.len() == *files);
+    image.symbol_files.iter().map(|file| of_name.get_mut(base_name(file))?.0.pop_front()).collect()
 }
 
 /// By unit: the functions that it describes and that have code, by DIE. `numbers`: by function, in the order of the units, its id in

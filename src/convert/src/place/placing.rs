@@ -2,8 +2,7 @@
 //! unchanged.
 
 use crate::merge::names::Names;
-use crate::model::{Function, Rows};
-use crate::open::Linker;
+use crate::model::{FuncId, Function, Rows};
 use crate::program::symbols::Symbols;
 use crate::recover::recovered::{Recovered, UnitView};
 use crate::util::text::base_name;
@@ -12,7 +11,10 @@ use crate::util::text::base_name;
 pub(crate) struct Placing<'r, 'f> {
     pub(crate) names: Names<'f>,
     pub(crate) recovered: &'r Recovered<'r, 'f>,
-    pub(crate) linker: Linker,
+    /// The symbols of an object stand in the order in which the object mentions them.
+    pub(crate) keeps_order: bool,
+    /// Functions that got their names by order, among functions with the same lines.
+    pub(crate) tied: Vec<FuncId>,
     /// A linker may have shortened code, and left symbols their sizes.
     pub(crate) relaxed: bool,
 }

@@ -205,7 +205,9 @@ fn symbols(wanted: &Wanted<'_>, report: &mut Report, with: &ReadWith<'_>) -> Res
         searched += 1;
         match SymbolNames::of_some(&map, names) {
             Ok(found) => _ = symbols.insert(index, found),
-            Err(error) => report.warnings.push(format!("{}: damaged: {error}", map.path().display())),
+            Err(error) => {
+                report.warnings.push(format!("the symbol file of {}: damaged: {error}", module.name))
+            }
         }
     }
     Ok(symbols)

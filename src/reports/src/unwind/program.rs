@@ -1,12 +1,18 @@
 //! The call frame information of a program on this machine.
 
+use std::io::Read;
 use std::path::Path;
 
+use flate2::read::ZlibDecoder;
 use foldsym_expr::cfi::{Cfa, Fde, FrameSection, Row, Rule};
 use foldsym_expr::{Buffers, Context, Entry, Evaluation, Settings, Want};
 use foldsym_symbolize::{BuildId, DebugId, ModuleId, open_regular, text_id};
-use object::{Object, ObjectSection, ObjectSegment, ReadCache, ReadRef};
+use object::{CompressionFormat, Object, ObjectSection, ObjectSegment, ReadCache, ReadRef};
 
+/// Bytes of the code that an id is derived from.
+const TEXT_OF_ID: u64 = 4096;
+/// A larger `.debug_frame` is not read.
+const MAX_DEBUG_FRAME: u64 = 128 << 20;
 /// Larger sections are not read.
 const MAX_SECTION: u64 = 512 << 20;
 /// Registers that a row has room for; the rows of x86-64 and AArch64 name fewer.
@@ -63,7 +69,10 @@ pub(super) fn is_of<'f>(file: &object::File<'f, impl ReadRef<'f>>, id: Option<&M
     let own = || match file.build_id().ok().flatten() {
         Some(id) => BuildId::new(id).ok(),
         // Writers of minidumps derive an id from the code.
-        None => text_id(file.section_by_name(".text")?.data().ok()?),
+        None => {
+            let text = file.section_by_name(".text")?;
+            text_id(text.data_range(text.address(), text.size().min(TEXT_OF_ID)).ok()??)
+        }
     };
     match id {
         None => true,
@@ -82,19 +91,21 @@ fn eh_frame<'f>(file: &object::File<'f, impl ReadRef<'f>>) -> Option<OwnedSectio
     Some(OwnedSection { bytes, eh: true, address: section.address() })
 }
 
-/// The section with the debug information, which may be compressed: Go has no other one.
-#[cfg(feature = "convert")]
-fn debug_frame(path: &Path) -> Option<OwnedSection> {
-    let files = foldsym_convert::internal::open::Files::default();
-    let sections = foldsym_convert::internal::open::frame_sections(&files, path, None).ok()?;
-    let section = sections.iter().find(|section| !section.eh && section.bytes.len() as u64 <= MAX_SECTION)?;
-    Some(OwnedSection { bytes: section.bytes.to_vec(), eh: false, address: section.address })
-}
-
-/// A build without the converter reads no compressed sections.
-#[cfg(not(feature = "convert"))]
-fn debug_frame(_: &Path) -> Option<OwnedSection> {
-    None
+/// The section with the debug information, which may be compressed: Go has no other one. One that zstd compressed is not read.
+fn debug_frame<'f>(file: &object::File<'f, impl ReadRef<'f>>) -> Option<OwnedSection> {
+    let section = file.section_by_name(".debug_frame")?;
+    let compressed =
+        section.compressed_data().ok().filter(|data| data.uncompressed_size <= MAX_DEBUG_FRAME)?;
+    let mut bytes = Vec::new();
+    match compressed.format {
+        CompressionFormat::None => bytes.extend_from_slice(compressed.data),
+        CompressionFormat::Zlib => {
+            let stream = ZlibDecoder::new(compressed.data);
+            stream.take(compressed.uncompressed_size).read_to_end(&mut bytes).ok()?;
+        }
+        _ => return None,
+    }
+    (!bytes.is_empty()).then_some(OwnedSection { bytes, eh: false, address: section.address() })
 }
 
 impl Program {
@@ -106,7 +117,7 @@ impl Program {
         if !is_of(&file, id) {
             return None;
         }
-        let sections = eh_frame(&file).into_iter().chain(debug_frame(path)).collect();
+        let sections = eh_frame(&file).into_iter().chain(debug_frame(&file)).collect();
         Self::of(&file, sections)
     }
 
@@ -136,10 +147,7 @@ impl Program {
                 }
             }
         }
-        // Of two entries with one start the one of `.eh_frame` is found.
-        entries.sort_unstable_by_key(|entry| {
-            (entry.start, std::cmp::Reverse(entry.section), entry.last, entry.offset)
-        });
+        entries.sort_unstable_by_key(|entry| (entry.section, entry.start, entry.last, entry.offset));
         program.entries = entries;
         (!program.entries.is_empty()).then_some(program)
     }
@@ -161,8 +169,14 @@ impl Program {
     }
 
     fn entry(&self, address: u64) -> Option<(FrameSection<'_>, Fde<'_>)> {
-        let behind = self.entries.partition_point(|entry| entry.start <= address);
-        let entry = self.entries.get(behind.checked_sub(1)?).filter(|entry| address <= entry.last)?;
+        let of_section = |section: usize| {
+            let behind =
+                self.entries.partition_point(|entry| (entry.section, entry.start) <= (section, address));
+            let entry = self.entries.get(behind.checked_sub(1)?)?;
+            (entry.section == section && address <= entry.last).then_some(entry)
+        };
+        // `.eh_frame` is the first one. `.debug_frame` may have entries of functions that the linker removed.
+        let entry = (0..self.sections.len()).find_map(of_section)?;
         let section = self.section(&self.sections[entry.section]);
         let fde = section.fde_at(entry.offset)?.ok()?;
         Some((section, fde))

@@ -14,7 +14,7 @@
 use std::ops::Range;
 
 use crate::keys::calls::key_builder::CallKeyBuilder;
-use crate::keys::limits::MAX_MENTIONS;
+use crate::keys::limits::{MAX_GAP, MAX_GUESS_STEPS, MAX_MENTIONS};
 use crate::model::{FuncId, ImageAddr, LocalCallee, NameId, Owner, UnitId};
 use crate::place::MentionedSymbols;
 use crate::util::budget::Budget;
@@ -59,6 +59,11 @@ impl CallKeyBuilder<'_, '_, '_> {
     /// The guesses, by return address.
     pub(crate) fn by_first_mention(&self) -> Vec<(ImageAddr, FuncId)> {
         let mentioned = &self.index.functions.placed.mentioned;
+        if mentioned.is_empty() {
+            return Vec::new();
+        }
+        // A guess takes nothing from the budget of keys.
+        let steps = Budget::new(MAX_GUESS_STEPS);
         let (mentions, of_units) = self.mentions();
         let members = self.members_by_name();
         let mut guesses = self.recorded_callees();
@@ -67,7 +72,7 @@ impl CallKeyBuilder<'_, '_, '_> {
                 symbols.iter().filter_map(|symbol| self.listed(*symbol, &members)).collect();
             // Only its own unit can mention a local function.
             let within = unit.map_or(0..mentions.len(), |unit| of_units[unit.index()].clone());
-            guesses.add(&listed, &mentions, within, &self.steps);
+            guesses.add(&listed, &mentions, within, &steps);
         }
         guesses.repeat(&mentions, &of_units);
         let mut guesses: Vec<(ImageAddr, FuncId)> = guesses.by_call.into_iter().collect();
@@ -212,9 +217,10 @@ impl Guesses {
         range: Range<usize>,
         steps: &Budget,
     ) {
-        if !steps.spend(range.len().saturating_mul(tied.len() + 1)) {
+        if !steps.spend(range.len()) {
             return;
         }
+        let starts: HashSet<ImageAddr> = tied.iter().map(|(start, _)| *start).collect();
         // A DIE that an earlier call of the unit names was mentioned there.
         let mut repeated: HashSet<CalleeDie> = HashSet::default();
         let mut may_be_first = |at: &usize| {
@@ -223,16 +229,22 @@ impl Guesses {
                 Some(die) => self.named.contains(&die) || !repeated.insert(die),
                 None => false,
             };
-            !is_repeated
-                && !self.first.contains_key(at)
-                && tied.iter().any(|(start, _)| *start == mention.target)
+            !is_repeated && !self.first.contains_key(at) && starts.contains(&mention.target)
         };
         let here: Vec<usize> = range.filter(|at| may_be_first(at)).collect();
-        let is_of = |symbol: &(ImageAddr, FuncId), at: &usize| {
-            let known = self.die(&mentions[*at]).and_then(|die| self.by_die.get(&die));
-            symbol.0 == mentions[*at].target && known.is_none_or(|known| *known == symbol.1)
+        // So many are of no program that a compiler made: such a gap has no guesses.
+        let cells = tied.len().saturating_mul(here.len());
+        if cells > MAX_GAP || !steps.spend(cells) {
+            return;
+        }
+        let place = |at: &usize| {
+            let known = self.die(&mentions[*at]).and_then(|die| self.by_die.get(&die).copied());
+            (mentions[*at].target, known)
         };
-        let pairs = common(tied, &here, is_of);
+        let places: Vec<(ImageAddr, Option<FuncId>)> = here.iter().map(place).collect();
+        let pairs = common(tied, &places, |symbol, place| {
+            symbol.0 == place.0 && place.1.is_none_or(|known| known == symbol.1)
+        });
         self.named.extend(here.iter().filter_map(|at| self.die(&mentions[*at])).collect::<Vec<_>>());
         for (symbol, at) in pairs {
             let (start, function) = tied[symbol];

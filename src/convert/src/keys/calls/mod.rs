@@ -40,10 +40,10 @@ impl CallResults {
         // Last: a relocation replaces the key that a plain name gave.
         keys.of_relocations();
         // The order of symbols tells more than that of DIEs.
-        let guesses = match index.functions.placed.mentioned.is_empty() {
-            true => keys.guesses(),
-            false => keys.by_first_mention(),
-        };
+        let mut guesses = keys.by_first_mention();
+        if guesses.is_empty() {
+            guesses = keys.guesses();
+        }
         let CallKeyBuilder { mut calls, tails, counts, steps, .. } = keys;
         calls.sort_unstable();
         // If a call has keys for two callees, its callee is unknown. Of two keys for one callee the more doubtful
@@ -66,6 +66,18 @@ impl CallResults {
             reaches.iter().filter(|reach| reach.1.jumps_anywhere).map(|reach| reach.0).collect();
         for call in calls.iter_mut().filter(|call| jumping.contains(&call.callee)) {
             call.how = CallHow::Unproven;
+        }
+        // Of functions that got their names by order nothing is certain, whether they call, are called, or are reached.
+        let tied = &index.functions.placed.tied;
+        let is_tied = |function: &FuncId| tied.contains(function);
+        let reach_tied = listed.iter().filter(|key| key.target.is_some_and(|target| is_tied(&target)));
+        let reach_tied: HashSet<FuncId> = reach_tied.map(|key| key.function).collect();
+        for call in &mut calls {
+            let functions = [Some(call.callee), call.caller];
+            let is_by_order = functions.iter().flatten().any(is_tied) || reach_tied.contains(&call.callee);
+            if is_by_order && call.how != CallHow::Unproven {
+                call.how = CallHow::NameAlone;
+            }
         }
         listed.sort_unstable();
         // Only a file with locations of objects (`--locations`) has a use for these calls.
