@@ -463,3 +463,29 @@ fn at_g1_folded_functions_have_the_names_of_their_symbols() {
     }
     assert_eq!(count, 7);
 }
+
+/// The order of entries is not that of symbols: neither function gets the name of the other with its own lines.
+#[test]
+fn overloads_at_g1_do_not_get_the_names_of_each_other() {
+    let program = Program::new("alone.overloads.set/program");
+    let file = SymbolFile::open(&program.fsym).unwrap();
+    let start = ImageAddr(program.address("_Z4rideP3Bus"));
+    assert_eq!(start.0, program.address("_Z4rideP3Car"));
+    let mut frames = Frames::new();
+    let Lookup::Found(found) = file.lookup(start, &mut frames).unwrap() else { panic!() };
+    let mut of_lines = Vec::new();
+    for index in 0..found.member_count() {
+        file.member_frames(&found, index, &mut frames).unwrap();
+        let frame = file.frames(&frames).last().unwrap().unwrap();
+        let mut buffer = [0; 256];
+        let len = frame.name.map_or(0, |id| file.write_name(id, &mut buffer).unwrap());
+        of_lines.push((String::from_utf8_lossy(&buffer[..len]).into_owned(), frame.line));
+    }
+    // Those of the source: `ride(Car *)` on line 21, `ride(Bus *)` on line 23.
+    let is_right = |(name, line): &(String, u32)| match &**name {
+        "_Z4rideP3Car" => [0, 21].contains(line),
+        "_Z4rideP3Bus" => [0, 23].contains(line),
+        _ => true,
+    };
+    assert!(of_lines.iter().all(is_right), "{of_lines:?}");
+}
