@@ -7,8 +7,14 @@ use foldsym_symbolize::AddressKind;
 use super::line::{AddressBase, Form, Line, Named, hex, is_padded};
 use crate::Format;
 
-pub(crate) const MACOS: Form =
-    Form { format: Format::MacOs, read: |_| None, read_bare: macos, named, says: |_| None, signal: |_| None };
+pub(crate) const MACOS: Form = Form {
+    format: Format::MacOs,
+    read: |_| None,
+    read_bare: |text| macos(text).filter(|(_, is_macos)| *is_macos).map(|(line, _)| line),
+    named,
+    says: |_| None,
+    signal: |_| None,
+};
 
 /// macOS pads the number to 4 letters, and the module to 30 at least.
 const MACOS_NUMBER: usize = 4;
@@ -17,23 +23,23 @@ const MACOS_ADDRESS: usize = 34;
 const LLVM_NUMBER: usize = 2;
 
 /// Reads `3   app                                 0x0000000100003f50 main + 16`.
-fn macos(text: &str) -> Option<Line<'_>> {
+fn macos(text: &str) -> Option<(Line<'_>, bool)> {
     let (mut line, is_macos) = read(text)?;
     // Frame 0 of a crash report is where the thread was.
     if line.number == 0 {
         line.kind = AddressKind::Exact;
     }
-    is_macos.unwrap_or(true).then_some(line)
+    Some((line, is_macos))
 }
 
 /// Reads `3  libLLVM.so.22 0x00007f0012345678 f(int) + 54`. The function is the nearest one that other modules can see, and it is missing if
 /// there is none.
 pub(super) fn llvm(text: &str) -> Option<Line<'_>> {
-    read(text).filter(|(_, is_macos)| !is_macos.unwrap_or(false)).map(|(line, _)| line)
+    read(text).filter(|(_, is_macos)| !is_macos).map(|(line, _)| line)
 }
 
-/// Reads a line of either, and whether its columns are those of macOS; `None` if they may be of both.
-fn read(text: &str) -> Option<(Line<'_>, Option<bool>)> {
+/// Reads a line of either, and whether its columns are those of macOS.
+fn read(text: &str) -> Option<(Line<'_>, bool)> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let number: u64 = text[..digits].parse().ok()?;
     let module_at = digits + text[digits..].find(|character| character != ' ')?;
@@ -41,13 +47,11 @@ fn read(text: &str) -> Option<(Line<'_>, Option<bool>)> {
     let address_at = text.match_indices("0x").map(|(at, _)| at).find(begins)?;
     let module = text.get(module_at..address_at)?.trim_end();
     let (given, names) = text[address_at..].split_once(' ').unwrap_or((&text[address_at..], ""));
-    let fits_macos = module_at == MACOS_NUMBER && (digits <= LLVM_NUMBER || address_at >= MACOS_ADDRESS);
-    let fits_llvm = module_at == digits.max(LLVM_NUMBER) + 1;
-    if !is_padded(given) || module.is_empty() || !(fits_macos || fits_llvm) {
+    // Both write the number of a hundredth frame without padding.
+    let is_macos = module_at == MACOS_NUMBER && (digits <= LLVM_NUMBER || address_at >= MACOS_ADDRESS);
+    if !is_padded(given) || module.is_empty() || !is_macos && module_at != digits.max(LLVM_NUMBER) + 1 {
         return None;
     }
-    // Both write the number of a hundredth frame without padding, and LLVM pads modules to the longest.
-    let is_macos = (fits_macos != fits_llvm).then_some(fits_macos);
     let symbol = names.rsplit_once(" + ").and_then(|(name, offset)| Some((name, offset.parse().ok()?)));
     let symbol = symbol.filter(|(name, _): &(&str, u64)| !name.is_empty());
     let address = hex(given.strip_prefix("0x")?)?;

@@ -282,7 +282,10 @@ impl Guesses {
                 }
                 let Some(call) = mention.call else { continue };
                 let Some(die) = die else {
-                    open.entry(mention.target).or_default().push(call);
+                    match seen.get(&mention.target).map_or(&[][..], |seen| seen) {
+                        [only] => _ = self.by_call.insert(call, *only),
+                        _ => open.entry(mention.target).or_default().push(call),
+                    }
                     continue;
                 };
                 // The DIEs of a unit mean different functions: of those that are left, the first mentioned one comes first.
@@ -296,13 +299,9 @@ impl Guesses {
             }
             for (target, calls) in open {
                 let seen = seen.get(&target).map_or(&[][..], |seen| seen);
-                match seen {
-                    [only] => self.by_call.extend(calls.into_iter().map(|call| (call, *only))),
-                    // A call of each, most likely in the order of their definitions.
-                    _ if seen.len() == calls.len() => {
-                        self.by_call.extend(calls.into_iter().zip(seen.iter().copied()));
-                    }
-                    _ => {}
+                // A call of each, most likely in the order of their definitions.
+                if seen.len() == calls.len() {
+                    self.by_call.extend(calls.into_iter().zip(seen.iter().copied()));
                 }
             }
         }
