@@ -48,7 +48,7 @@ struct Guesses {
     dies: HashMap<ImageAddr, CalleeDie>,
     by_die: HashMap<CalleeDie, FuncId>,
     /// By unit and address: the functions that its DIEs are known to mean.
-    taken: HashMap<(UnitId, ImageAddr), Vec<FuncId>>,
+    taken: HashMap<(UnitId, ImageAddr), HashSet<FuncId>>,
     /// DIEs that a call before names.
     named: HashSet<CalleeDie>,
     /// The mentions that are the first one of a function, by index.
@@ -74,7 +74,7 @@ impl CallKeyBuilder<'_, '_, '_> {
             let within = unit.map_or(0..mentions.len(), |unit| of_units[unit.index()].clone());
             guesses.add(&listed, &mentions, within, &steps);
         }
-        guesses.repeat(&mentions, &of_units);
+        guesses.repeat(&mentions, &of_units, &steps);
         let mut guesses: Vec<(ImageAddr, FuncId)> = guesses.by_call.into_iter().collect();
         guesses.sort_unstable();
         guesses
@@ -178,7 +178,7 @@ impl Guesses {
     /// Records which function a DIE means.
     fn know(&mut self, die: CalleeDie, start: ImageAddr, function: FuncId) {
         if self.by_die.insert(die, function).is_none() {
-            self.taken.entry((die.0, start)).or_default().push(function);
+            self.taken.entry((die.0, start)).or_default().insert(function);
         }
     }
 
@@ -262,9 +262,10 @@ impl Guesses {
     }
 
     /// Gives guesses to the other calls: to those that name a known DIE, and to those of functions that were mentioned before.
-    fn repeat(&mut self, mentions: &[Mention], of_units: &[Range<usize>]) {
+    fn repeat(&mut self, mentions: &[Mention], of_units: &[Range<usize>], steps: &Budget) {
         // By address: the functions that were mentioned so far.
         let mut seen: HashMap<ImageAddr, Vec<FuncId>> = HashMap::default();
+        let mut is_seen: HashSet<(ImageAddr, FuncId)> = HashSet::default();
         for unit in of_units {
             // By address: the calls of the unit that name no DIE.
             let mut open: HashMap<ImageAddr, Vec<ImageAddr>> = HashMap::default();
@@ -274,9 +275,8 @@ impl Guesses {
                 let known = die.and_then(|die| self.by_die.get(&die).copied());
                 if let Some(function) = known.or_else(|| self.first.get(&at).copied()) {
                     self.by_call.extend(mention.call.map(|call| (call, function)));
-                    let seen = seen.entry(mention.target).or_default();
-                    if !seen.contains(&function) {
-                        seen.push(function);
+                    if is_seen.insert((mention.target, function)) {
+                        seen.entry(mention.target).or_default().push(function);
                     }
                     continue;
                 }
@@ -291,8 +291,12 @@ impl Guesses {
                 // The DIEs of a unit mean different functions: of those that are left, the first mentioned one comes first.
                 let taken = self.taken.get(&(die.0, mention.target));
                 let is_free = |function: &&FuncId| taken.is_none_or(|taken| !taken.contains(function));
-                let left = seen.get(&mention.target).into_iter().flatten().find(is_free).copied();
-                if let Some(first) = left {
+                let known = seen.get(&mention.target).map_or(&[][..], |seen| seen);
+                // Each of any number of DIEs may be compared with any number of functions.
+                if !steps.spend(known.len()) {
+                    continue;
+                }
+                if let Some(first) = known.iter().find(is_free).copied() {
                     self.by_call.insert(call, first);
                     self.know(die, mention.target, first);
                 }
@@ -400,8 +404,9 @@ mod tests {
             call(0x2000, 0x1014),
         ];
         let mut guesses = Guesses::default();
-        guesses.add(&symbols, &mentions, 0..mentions.len(), &Budget::new(1 << 10));
-        guesses.repeat(&mentions, std::slice::from_ref(&(0..mentions.len())));
+        let steps = Budget::new(1 << 10);
+        guesses.add(&symbols, &mentions, 0..mentions.len(), &steps);
+        guesses.repeat(&mentions, std::slice::from_ref(&(0..mentions.len())), &steps);
         let mut found: Vec<(u64, u32)> =
             guesses.by_call.iter().map(|(call, guess)| (call.0, guess.0)).collect();
         found.sort_unstable();
