@@ -1,3 +1,3 @@
-//! Which functions have the code of a range.
+//! Which DIEs and symbols of a range are one function.
 
 pub(crate) mod ties;

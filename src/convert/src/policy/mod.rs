@@ -1,3 +1,3 @@
-//! What compilers and linkers do with functions, as tables: a quirk of a tool is a row here, with a test.
+//! What compilers and linkers do with functions, as tables: what is particular to a tool is a row here, with a test.
 
 pub(crate) mod order;
