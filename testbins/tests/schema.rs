@@ -203,41 +203,60 @@ fn addresses(file: &SymbolFile<'_>, seen: &mut BTreeSet<&'static str>) -> BTreeS
     out
 }
 
-#[test]
-fn the_independent_reader_accepts_what_we_write_and_answers_as_we_do() {
+/// What the independent reader says of all programs.
+#[derive(Default)]
+struct Compared {
+    seen: BTreeSet<&'static str>,
+    wrong: String,
+    asked: usize,
+}
+
+/// `None` where there is no Python.
+fn compared(columns: bool) -> Option<Compared> {
     let folder = tempfile::tempdir().unwrap();
-    let (mut seen, mut wrong, mut asked) = (BTreeSet::new(), String::new(), 0);
+    let mut all = Compared::default();
     for (program, arch) in PROGRAMS {
-        for columns in [false, true] {
-            let path = converted(program, *arch, columns, folder.path());
-            let Some(check) = reader(&path, &["--check"], Stdio::null()) else { return };
-            assert!(check.status.success(), "{program}: {}", stderr(&check));
-            let bytes = fs::read(&path).unwrap();
-            let file = SymbolFile::open(&bytes).unwrap();
-            let mut frames = Frames::new();
-            let addresses = addresses(&file, &mut seen);
-            asked += addresses.len();
-            let words: String = addresses.iter().map(|address| format!("{address:#x}\n")).collect();
-            let list = folder.path().join("addresses");
-            fs::write(&list, words).unwrap();
-            let stdin = File::open(&list).unwrap().into();
-            let Some(answers) = reader(&path, &["--lookup"], stdin) else { return };
-            assert!(answers.status.success(), "{program}: {}", stderr(&answers));
-            let answers = String::from_utf8(answers.stdout).unwrap();
-            assert_eq!(answers.lines().count(), addresses.len(), "{program}");
-            for (line, address) in answers.lines().zip(addresses) {
-                let (theirs, ours) =
-                    (serde_json::from_str::<Value>(line).unwrap(), answer(&file, &mut frames, address));
-                if theirs != ours {
-                    wrong +=
-                        &format!("{program}, columns {columns}:\n  reader.py {theirs}\n  lookup    {ours}\n");
-                }
+        let path = converted(program, *arch, columns, folder.path());
+        let check = reader(&path, &["--check"], Stdio::null())?;
+        assert!(check.status.success(), "{program}: {}", stderr(&check));
+        let bytes = fs::read(&path).unwrap();
+        let file = SymbolFile::open(&bytes).unwrap();
+        let mut frames = Frames::new();
+        let addresses = addresses(&file, &mut all.seen);
+        all.asked += addresses.len();
+        let words: String = addresses.iter().map(|address| format!("{address:#x}\n")).collect();
+        let list = folder.path().join("addresses");
+        fs::write(&list, words).unwrap();
+        let answers = reader(&path, &["--lookup"], File::open(&list).unwrap().into())?;
+        assert!(answers.status.success(), "{program}: {}", stderr(&answers));
+        let answers = String::from_utf8(answers.stdout).unwrap();
+        assert_eq!(answers.lines().count(), addresses.len(), "{program}");
+        for (line, address) in answers.lines().zip(addresses) {
+            let (theirs, ours) =
+                (serde_json::from_str::<Value>(line).unwrap(), answer(&file, &mut frames, address));
+            if theirs != ours {
+                all.wrong +=
+                    &format!("{program}, columns {columns}:\n  reader.py {theirs}\n  lookup    {ours}\n");
             }
         }
     }
+    Some(all)
+}
+
+#[test]
+fn the_independent_reader_accepts_what_we_write_and_answers_as_we_do() {
+    let (plain, columns) = std::thread::scope(|scope| {
+        let plain = scope.spawn(|| compared(false));
+        let columns = compared(true);
+        (plain.join().unwrap(), columns)
+    });
+    let (Some(plain), Some(columns)) = (plain, columns) else { return };
+    let wrong = plain.wrong + &columns.wrong;
     assert!(wrong.is_empty(), "{wrong}");
+    let asked = plain.asked + columns.asked;
     assert!(asked > 10_000, "{asked}");
-    let unseen: Vec<_> = FEATURES.iter().filter(|feature| !seen.contains(*feature)).collect();
+    let seen: BTreeSet<_> = plain.seen.union(&columns.seen).collect();
+    let unseen: Vec<_> = FEATURES.iter().filter(|feature| !seen.contains(feature)).collect();
     assert!(unseen.is_empty(), "no program shows: {unseen:?}");
 }
 

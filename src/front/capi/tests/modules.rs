@@ -229,29 +229,39 @@ fn same(ours: &str, expected: &str, what: &str) {
 fn the_wrapper_answers_as_the_engine_does() {
     let folder = folder("modules");
     let (args, input, expected) = case(&folder);
-    for compiler in cxx_compilers() {
-        for (kind, flags) in [
-            ("plain", &[][..]),
-            ("quiet", &["-fno-exceptions", "-fno-rtti"]),
-            ("checked", sanitizers(&compiler, &folder)),
-        ] {
-            let program = folder.join(format!("{}-{kind}", compiler.file_name().unwrap().display()));
-            let (library, source) = (both_tiers().join("libfoldsym_capi.a"), source("wrapper.cpp"));
-            let mut all = vec!["-std=c++17", "-Wshadow", "-xc++", source.as_str(), "-xnone", text(&library)];
-            all.extend(flags);
-            all.extend(["-lpthread", "-ldl", "-lm"]);
-            compile(&compiler, &program, &all);
-            let printed = ask(Command::new(&program).args(&args), &input);
-            same(&printed, &expected, text(&program));
-            if kind == "plain"
-                && let Some(mut valgrind) = common::valgrind()
-            {
-                let first = input.split_inclusive('\n').take(8).collect::<String>();
-                let printed = ask(valgrind.arg(&program).args(&args), &first);
-                assert!(expected.starts_with(&printed) && printed.len() > 1000);
-            }
+    let builds: Vec<(PathBuf, &str, &[&str])> = cxx_compilers()
+        .into_iter()
+        .flat_map(|compiler| {
+            let checked = sanitizers(&compiler, &folder);
+            let kinds =
+                [("plain", &[][..]), ("quiet", &["-fno-exceptions", "-fno-rtti"]), ("checked", checked)];
+            kinds.map(|(kind, flags)| (compiler.clone(), kind, flags))
+        })
+        .collect();
+    let library = both_tiers().join("libfoldsym_capi.a");
+    let build = |(compiler, kind, flags): &(PathBuf, &str, &[&str])| {
+        let program = folder.join(format!("{}-{kind}", compiler.file_name().unwrap().display()));
+        let source = source("wrapper.cpp");
+        let mut all = vec!["-std=c++17", "-Wshadow", "-xc++", source.as_str(), "-xnone", text(&library)];
+        all.extend(*flags);
+        all.extend(["-lpthread", "-ldl", "-lm"]);
+        compile(compiler, &program, &all);
+        let printed = ask(Command::new(&program).args(&args), &input);
+        same(&printed, &expected, text(&program));
+        if *kind == "plain"
+            && let Some(mut valgrind) = common::valgrind()
+        {
+            let first = input.split_inclusive('\n').take(8).collect::<String>();
+            let printed = ask(valgrind.arg(&program).args(&args), &first);
+            assert!(expected.starts_with(&printed) && printed.len() > 1000);
         }
-    }
+    };
+    // Compilers and sanitized programs take most of the time.
+    let (some, others) = builds.split_at(builds.len() / 2);
+    std::thread::scope(|scope| {
+        scope.spawn(|| some.iter().for_each(build));
+        others.iter().for_each(build);
+    });
 }
 
 #[test]

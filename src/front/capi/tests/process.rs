@@ -238,9 +238,8 @@ fn libraries_come_later_and_programs_lie() {
         std::fs::remove_file(&symbols).unwrap();
         library
     });
-    for (name, flags) in [("cc", ["-std=c99", "-xc"]), ("c++", ["-std=c++17", "-xc++"])] {
-        let Some(compiler) = compiler(name) else { continue };
-        for checks in [&[][..], sanitizers(&compiler, &folder)] {
+    let hold = |(name, flags, compiler, checks): (&str, [&str; 2], PathBuf, &'static [&str])| {
+        for checks in [&[], checks] {
             let program = folder.join(name);
             let source = source("process.c");
             // g++ defines the macro itself.
@@ -263,5 +262,17 @@ fn libraries_come_later_and_programs_lie() {
             // The loader took the place of the one library for the other; a sanitizer's memory may keep it from that.
             assert!(!checks.is_empty() || printed.contains("covered\n"), "{printed}");
         }
-    }
+    };
+    let languages = [("cc", ["-std=c99", "-xc"]), ("c++", ["-std=c++17", "-xc++"])];
+    let builds = languages.into_iter().filter_map(|(name, flags)| {
+        let compiler = compiler(name)?;
+        let checks = sanitizers(&compiler, &folder);
+        Some((name, flags, compiler, checks))
+    });
+    let builds: Vec<_> = builds.collect();
+    std::thread::scope(|scope| {
+        for build in builds {
+            scope.spawn(|| hold(build));
+        }
+    });
 }
