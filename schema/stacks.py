@@ -220,9 +220,11 @@ def check_overriders(file):
 
 
 def check_guesses(file):
-    before = -1
+    before = (-1, 0)
     grouped = {member.function for member in file.table("MEMBERS")}
     for i, guess in enumerate(file.table("GUESSES")):
-        need(before < guess.address, f"guess {i} is not after the one before it")
+        need(before < (guess.address, guess.caller), f"guess {i} is not after the one before it")
+        need(guess.address >= 0, f"guess {i}: address")
+        need(guess.caller == 0 or guess.caller - 1 in grouped, f"guess {i}: caller {guess.caller} is in no group")
         need(guess.callee in grouped, f"guess {i}: function {guess.callee} is in no group")
-        before = guess.address
+        before = (guess.address, guess.caller)

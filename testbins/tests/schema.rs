@@ -445,7 +445,7 @@ fn the_independent_reader_holds_what_the_text_says_of_calls() {
         (21, "VTABLES"),
         (22, "SLOTS"),
         (36, "OVERRIDERS"),
-        (37, "GUESSES"),
+        (40, "GUESSES"),
         (38, "IMPORTS"),
         (39, "DATA"),
     ];

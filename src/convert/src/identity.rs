@@ -88,7 +88,7 @@ fn content(image: &Image<'_>) -> Vec<u8> {
         part(symbol.name);
         part(&[symbol.address.to_le_bytes(), symbol.size.to_le_bytes()].concat());
         // Local symbols of one name belong to files.
-        let file = symbol.file.and_then(|file| image.symbol_files.get(file as usize));
+        let file = symbol.own_file().and_then(|file| image.symbol_files.get(file as usize));
         part(file.copied().unwrap_or_default());
         part(&[symbol.kind as u8, symbol.binding as u8]);
     }

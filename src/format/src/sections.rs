@@ -82,12 +82,12 @@ sections! {
     UNWIND = 35;
     /// Functions at words of tables of virtual functions.
     OVERRIDERS = 36;
-    /// Likely callees of calls that were not recorded.
-    GUESSES = 37;
     /// Calls of functions of other modules.
     IMPORTS = 38;
     /// Global variables.
     DATA = 39;
+    /// Likely callees of calls that were not recorded.
+    GUESSES = 40;
 }
 
 impl SectionId {
@@ -108,7 +108,7 @@ impl SectionId {
             Self::VTABLES => &["point", "function", "slot", "doubtful"],
             Self::SLOTS => &["address", "slot"],
             Self::OVERRIDERS => &["slot", "function", "doubtful"],
-            Self::GUESSES => &["address", "callee"],
+            Self::GUESSES => &["address", "caller", "callee"],
             Self::IMPORTS => &["address", "name"],
             Self::DATA => &["address", "size", "name", "file", "line"],
             Self::LOCATED => &["function", "kind", "place", "unit"],
@@ -362,10 +362,12 @@ pub mod overriders {
 pub mod guesses {
     /// Return address minus image_base.
     pub const ADDRESS: usize = 0;
+    /// Function, of a group with the call in its code, plus 1; 0: any function that has the code.
+    pub const CALLER: usize = 1;
     /// Function, of a group.
-    pub const CALLEE: usize = 1;
+    pub const CALLEE: usize = 2;
     /// Number of columns.
-    pub const COLUMNS: u8 = 2;
+    pub const COLUMNS: u8 = 3;
 }
 
 /// Columns of IMPORTS.

@@ -322,6 +322,7 @@ fn column(section: &str, name: &str) -> usize {
         ("OVERRIDERS", "function") => overriders::FUNCTION,
         ("OVERRIDERS", "doubtful") => overriders::DOUBTFUL,
         ("GUESSES", "address") => guesses::ADDRESS,
+        ("GUESSES", "caller") => guesses::CALLER,
         ("GUESSES", "callee") => guesses::CALLEE,
         ("IMPORTS", "address") => imports::ADDRESS,
         ("IMPORTS", "name") => imports::NAME,

@@ -5,7 +5,7 @@ pub use foldsym_format::names::Names;
 pub use crate::entities::{
     Aliases, Call, CallHow, Edge, Function, Group, Method, Origin, Overrider, Owner, Piece,
 };
-pub use crate::guesses::Guesses;
+pub use crate::guesses::{Guess, Guesses};
 pub use crate::ids::{EdgeId, RowsOffset};
 pub use crate::imports::Imports;
 pub use crate::program::{ProgramSection, ProgramSections, Segment, Segments};

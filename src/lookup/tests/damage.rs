@@ -112,7 +112,7 @@ fn resolve(file: &SymbolFile<'_>) -> bool {
 
 /// Looks a call up in GUESSES and IMPORTS, and resolves the frame that it called by the name.
 fn ask_callees(file: &SymbolFile<'_>, address: ReturnAddr, frame: Resolved) -> bool {
-    let guessed = file.guessed_callee(address);
+    let guessed = file.guessed_callee(address, Some(FunctionId(4)));
     if let Ok(Some(function)) = guessed {
         assert!(function.0 < file.records().function_count());
     }
@@ -250,13 +250,13 @@ fn call_records_that_break_the_specification() {
 #[test]
 fn a_callee_that_is_not_there_is_damage() {
     let mut contents = writer::golden::contents();
-    contents.guesses[0][1] = contents.functions.len() as i64;
+    contents.guesses[0][2] = contents.functions.len() as i64;
     contents.imports[0][1] = contents.names.len() as i64;
-    let address = |record: [i64; 2]| ReturnAddr(0x40_0000 + record[0] as u64);
-    let (guess, import) = (address(contents.guesses[0]), address(contents.imports[0]));
+    let address = |offset: i64| ReturnAddr(0x40_0000 + offset as u64);
+    let (guess, import) = (address(contents.guesses[0][0]), address(contents.imports[0][0]));
     let bytes = contents.file();
     let file = SymbolFile::open(&bytes).unwrap();
-    let error = file.guessed_callee(guess).unwrap_err();
+    let error = file.guessed_callee(guess, None).unwrap_err();
     assert_eq!((error.section, error.what, error.offset), (SectionId::GUESSES, What::Value, 0));
     let error = file.imported_callee(import).unwrap_err();
     assert_eq!((error.section, error.what, error.offset), (SectionId::IMPORTS, What::Value, 0));

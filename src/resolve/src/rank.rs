@@ -4,7 +4,7 @@
 //! 1. the candidates that evidence names; of these the likely one, or the one that the file puts first (`doubtful` 2 in section
 //!    VTABLES);
 //! 2. the candidate that the caller's own first candidate calls, if the caller is folded too;
-//! 3. the candidate that the order of calls and functions suggests (section GUESSES), if the program's compiler recorded no calls;
+//! 3. the candidate that the order of calls and functions suggests for this caller (section GUESSES), if nothing recorded the call;
 //! 4. the highest score. A candidate is compared with the function that makes the call in the source, which may be inlined in the
 //!    caller: 8 points for the same class or namespace with template arguments, 3 for the same file, 2 for each word of its
 //!    readable name that the calling function's name has, too, and -1 for each other word. The file is that of the declaration;
@@ -117,7 +117,7 @@ impl Ranker {
         let members = file.records().group(group)?;
         let functions = (0..compared).map_while(|at| Some((at, resolved.candidate(at)?)));
         if let StackAddr::Return(returns_to) = caller.address
-            && let Some(callee) = file.guessed_callee(returns_to)?
+            && let Some(callee) = file.guessed_callee(returns_to, function_of(file, &only)?)?
         {
             for (at, member) in functions.clone() {
                 if file.records().member(members, member)?.function == callee {
@@ -190,6 +190,12 @@ impl Ranker {
         }
         Ok(())
     }
+}
+
+/// The function of the only candidate; `None` if the code is not folded.
+fn function_of(file: &SymbolFile<'_>, only: &Resolved) -> Result<Option<FunctionId>, Error> {
+    let (Some(group), Some(member)) = (only.group, only.candidate(0)) else { return Ok(None) };
+    Ok(Some(file.records().member(file.records().group(group)?, member)?.function))
 }
 
 /// The properties of a function that are compared.

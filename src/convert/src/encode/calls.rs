@@ -40,8 +40,13 @@ pub(super) fn sections(keys: &Keys, outline: &Outline, image_base: u64) -> (Vec<
         .iter()
         .map(|key| [i64::from(key.slot), rank(key.function), i64::from(key.doubtful)])
         .collect();
-    let guesses: Vec<[i64; 2]> =
-        keys.guesses.iter().filter_map(|&(address, callee)| Some([offset(address)?, rank(callee)])).collect();
+    let mut guesses: Vec<[i64; 3]> = keys
+        .guesses
+        .iter()
+        .filter_map(|&((address, caller), callee)| {
+            Some([offset(address)?, caller.map_or(0, |caller| rank(caller) + 1), rank(callee)])
+        })
+        .collect();
     let all = keys.calls.len() + keys.vtables.len() + keys.slots.len() + keys.guesses.len();
     let left_out = (all - calls.len() - vtables.len() - through.len() - guesses.len()) as u64;
     // The file orders records by rank, which is not the order of the model's ids.
@@ -49,8 +54,9 @@ pub(super) fn sections(keys: &Keys, outline: &Outline, image_base: u64) -> (Vec<
     tails.sort_unstable();
     vtables.sort_unstable();
     overriders.sort_unstable();
+    guesses.sort_unstable();
     let mut sections = Vec::new();
-    // SLOTS and GUESSES are sorted by address alone, and [`Keys`] has them in that order.
+    // SLOTS are sorted by address alone, and [`Keys`] has them in that order.
     add(&mut sections, SectionId::CALLS, &calls);
     add(&mut sections, SectionId::TAILS, &tails);
     add(&mut sections, SectionId::VTABLES, &vtables);

@@ -19,6 +19,10 @@ pub(crate) const MAX_MENTIONS: usize = 1 << 22;
 pub(crate) const MAX_GUESS_STEPS: u64 = 1 << 28;
 pub(crate) const MAX_GAP: usize = 1 << 20;
 
+/// Of the functions of a group that kept their addresses, so many are asked for the addresses of calls. It is not reported: they have the same
+/// code, so the first one with recorded calls serves.
+pub(crate) const MAX_SURVIVORS: usize = 4;
+
 /// The largest group whose members are compared with a plain name. A call into a larger group gets no key if its record has only a plain
 /// name, or a plain name that a C++ member may share. Its answer stays `ambiguous`. It is not reported, since most groups of that size are
 /// of functions like `~A` and `get`, of which several members have the name.

@@ -13,6 +13,9 @@ pub struct CallKey {
     pub how: CallHow,
 }
 
+/// A call: its return address, and the caller if the calling code is folded.
+pub(crate) type CallFrom = (ImageAddr, Option<FuncId>);
+
 /// The evidence for the callee of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -55,8 +58,8 @@ pub struct Keys {
     pub vtables: Vec<VtableKey>,
     /// Sorted, one per slot and function.
     pub overriders: Vec<OverriderKey>,
-    /// Guesses for calls that nothing recorded: return address and callee; sorted, one per address.
-    pub guesses: Vec<(ImageAddr, FuncId)>,
+    /// Guesses for calls that nothing recorded: sorted, one per call.
+    pub guesses: Vec<(CallFrom, FuncId)>,
     /// By function: return addresses of calls whose callee the compiler did not know. Filled only if the file stores
     /// the locations of objects.
     pub unknown_calls: Vec<(FuncId, Vec<ImageAddr>)>,

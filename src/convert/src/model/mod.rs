@@ -37,6 +37,7 @@ pub use ids::{
 };
 pub(crate) use ids::{LocalCallee, MAX_PIECE};
 pub use instance::Instance;
+pub(crate) use keys::CallFrom;
 pub use keys::{CallCounts, CallHow, CallKey, Keys, TailKey};
 pub(crate) use locations::{
     Located, LocatedValue, LocationEntry, LocationKind, LocationList, LocationReference, OPAQUE,
@@ -50,8 +51,8 @@ pub use program::{
 pub(crate) use range::AddressRange;
 pub use stats::{EncodeStats, LeftOut, ObjectCounts};
 pub(crate) use unit::{
-    BareLines, LocalTables, LostScope, OffsetRange, Stray, Together, Unit, UnitEdge, UnitErased, UnitHead,
-    UnitOrigin, UnitPiece, UnitRecords, UnitTraces, UnitVariable,
+    BareLines, EmittedSequence, LocalTables, LostScope, OffsetRange, Stray, Together, Unit, UnitEdge,
+    UnitErased, UnitHead, UnitOrigin, UnitPiece, UnitRecords, UnitTraces, UnitVariable,
 };
 pub use unit::{Lost, Row, RowRange, Scope, UnitCode, UnitFunction};
 pub use unwind::{UnwindCfa, UnwindRow, UnwindRows, UnwindRule};

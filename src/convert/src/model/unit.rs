@@ -303,6 +303,19 @@ pub(crate) struct UnitTraces {
     pub lost_ranges: Vec<OffsetRange>,
 }
 
+/// A sequence of a line program.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EmittedSequence {
+    /// The code that it covers: of a folded function, that of the function that it was folded into. Of a removed function only the length
+    /// counts.
+    pub range: AddressRange,
+    /// The line of its first row.
+    pub line: u32,
+    /// The code is in the program. The sequence of a discarded copy of a function is not live, and neither is that of a function that
+    /// nothing uses.
+    pub live: bool,
+}
+
 /// Calls, functions without code, and classes of a unit. Not needed after `keys`. `merge` moves most lists of a large program to the
 /// scratch file.
 #[derive(Default)]
@@ -315,10 +328,9 @@ pub(crate) struct UnitRecords<'f> {
     /// Functions that are described and have no code: the compiler put others of the same code in their places
     /// (gcc's ipa-icf), or describes their code in another unit (LTO).
     pub codeless: Vec<Codeless>,
-    /// The code that the unit's sequences cover, in the order of the line program, which is that of the object. Folded functions have the
-    /// range of the function that they were folded into. Only for units that record no call, and for those without a function
+    /// The sequences of the unit's line program, in its order, which is that of the object. Only for units that record no call, and for those without a function
     /// that other units know: clang at `-g1` says of none that they do.
-    pub emitted: Vec<AddressRange>,
+    pub emitted: Vec<EmittedSequence>,
     /// Only if the options ask for variables.
     pub variables: Vec<UnitVariable>,
     /// The classes that a second reading of the unit reads.

@@ -415,7 +415,7 @@ pub(in crate::open) struct RawSymbol {
     pub(in crate::open) kind: u8,
     /// `STB_*`.
     pub bind: u8,
-    /// The visibility is `STV_DEFAULT`. A linker makes hidden symbols local, and lists them after the local symbols of all files.
+    /// The visibility is `STV_DEFAULT`.
     pub(in crate::open) visible: bool,
     pub place: SymbolPlace,
     pub value: u64,

@@ -99,7 +99,8 @@ pub(crate) struct Symbol<'f> {
     pub binding: Binding,
     /// Index into [`Image::sections`].
     pub section: u32,
-    /// For symbols that were local in their object file, the preceding `STT_FILE` symbol: index into [`Image::symbol_files`].
+    /// For local symbols, the preceding `STT_FILE` symbol: index into [`Image::symbol_files`]. Linkers make hidden symbols local; GNU ld lists
+    /// these after the symbols of all files, so of such a symbol it may be that of another object. See [`Symbol::own_file`].
     pub file: Option<u32>,
     /// True if only `.dynsym` has the symbol.
     pub dynamic: bool,
@@ -107,6 +108,13 @@ pub(crate) struct Symbol<'f> {
     /// its object file: the linker makes hidden symbols local. So it may remain although a tool had removed the local
     /// symbols of the object files.
     pub hidden: bool,
+}
+
+impl Symbol<'_> {
+    /// The preceding `STT_FILE` symbol, if it is that of the symbol's object.
+    pub(crate) fn own_file(&self) -> Option<u32> {
+        self.file.filter(|_| !self.hidden)
+    }
 }
 
 /// A place in an executable section at which, by the symbol table, data or code begins.

@@ -17,7 +17,7 @@ use crate::place::limits::MAX_OVERLOADS;
 use crate::place::placing::Placing;
 use crate::policy::order::symbols_follow_dies;
 use crate::program::names::itanium::{
-    call_spelling, demangled_spelling, enclosing, is_mangled, is_program_wide, own_name, plain_base,
+    call_spelling, demangled_spelling, enclosing, is_mangled, own_name, plain_base,
 };
 use crate::program::names::relation::{Relation, relation};
 use crate::program::symbols::{CodeSymbol, principal};
@@ -200,7 +200,7 @@ fn tied(
         return Vec::new();
     }
     let symbol = |at: &usize| {
-        let local = |symbol: &&&CodeSymbol<'_>| symbol.local && !is_program_wide(symbol.name);
+        let local = |symbol: &&&CodeSymbol<'_>| placing.is_of_file(symbol);
         let order = names[*at].iter().map(|symbol| symbol.order).min().unwrap_or_default();
         TiedSymbol { file: names[*at].iter().find(local).map(|symbol| base_name(symbol.file)), order }
     };

@@ -50,7 +50,6 @@ use crate::place::placing::Placing;
 pub use crate::place::primary::Naming;
 use crate::policy::order::keeps_order;
 use crate::program::machine::Machine;
-use crate::program::names::itanium::is_program_wide;
 use crate::program::symbols::{CodeSymbol, Symbols};
 use crate::recover::recovered::Recovered;
 use crate::recover::relaxation::is_relaxed;
@@ -87,6 +86,8 @@ pub(crate) struct Placed<'f> {
 pub(crate) struct MentionedSymbols {
     /// The unit to which they are local.
     pub(crate) unit: Option<UnitId>,
+    /// The linker made them local: other units of the program may mention them.
+    pub(crate) made_local: bool,
     /// Where each begins, and its name.
     pub(crate) symbols: Vec<(ImageAddr, NameId)>,
 }
@@ -106,6 +107,7 @@ pub(crate) fn place<'f>(
         recovered: &recovered,
         // Without the whole table only the symbols for the loader are there, sorted by their hashes.
         keeps_order: keeps_order(image.format, linker) && symbols.has_table(),
+        localizes: linker.localizes(),
         tied: Vec::new(),
         relaxed: is_relaxed(image.arch.machine),
     };
@@ -202,20 +204,21 @@ fn mentioned(
     let mut in_order: Vec<&CodeSymbol<'_>> = symbols.iter().filter(|symbol| symbol.typed).collect();
     in_order.sort_unstable_by_key(|symbol| symbol.order);
     let mut global = MentionedSymbols::default();
-    let mut local: BTreeMap<UnitId, MentionedSymbols> = BTreeMap::new();
+    // The symbols that the linker made local are a list of their own, in the order in which it met them.
+    let mut local: BTreeMap<(UnitId, bool), MentionedSymbols> = BTreeMap::new();
     for symbol in in_order {
         let Some(name) = symbol.name_id.or_else(|| placing.names.find(symbol.name)) else { continue };
-        // mold makes global symbols of a program local.
-        let is_local = symbol.local && !is_program_wide(symbol.name);
-        let unit = symbol.file_id.and_then(|file| *units.get(file as usize)?);
+        // lld lists hidden symbols after the other local symbols of their file.
+        let is_local = placing.is_of_file(symbol) || (symbol.made_local && !placing.localizes);
+        let unit = symbol.listed.and_then(|file| *units.get(file as usize)?);
         let list = match unit {
             _ if !is_local => &mut global,
-            Some(unit) => local.entry(unit).or_default(),
+            Some(unit) => local.entry((unit, symbol.made_local)).or_default(),
             None => continue,
         };
         list.symbols.push((symbol.start, name));
     }
-    let of_unit = |(unit, list)| MentionedSymbols { unit: Some(unit), ..list };
+    let of_unit = |((unit, made_local), list)| MentionedSymbols { unit: Some(unit), made_local, ..list };
     [global].into_iter().chain(local.into_iter().map(of_unit)).collect()
 }
 

@@ -3,7 +3,8 @@
 
 use crate::merge::names::Names;
 use crate::model::{FuncId, Function, Rows};
-use crate::program::symbols::Symbols;
+use crate::program::names::itanium::is_program_wide;
+use crate::program::symbols::{CodeSymbol, Symbols};
 use crate::recover::recovered::{Recovered, UnitView};
 use crate::util::text::base_name;
 
@@ -13,6 +14,8 @@ pub(crate) struct Placing<'r, 'f> {
     pub(crate) recovered: &'r Recovered<'r, 'f>,
     /// The symbols of an object stand in the order in which the object mentions them.
     pub(crate) keeps_order: bool,
+    /// The linker may make any global symbol of a program local (mold).
+    pub(crate) localizes: bool,
     /// Functions that got their names by order, among functions with the same lines.
     pub(crate) tied: Vec<FuncId>,
     /// A linker may have shortened code, and left symbols their sizes.
@@ -35,6 +38,11 @@ impl Placing<'_, '_> {
             origins.any(|origin| has_symbol[self.names.of_origin(unit.origin_of(origin)).index()])
         };
         self.recovered.all().map(of_unit).collect()
+    }
+
+    /// True for a symbol that was local in its object.
+    pub(crate) fn is_of_file(&self, symbol: &CodeSymbol<'_>) -> bool {
+        symbol.local && !symbol.made_local && !(self.localizes && is_program_wide(symbol.name))
     }
 
     /// True if two ranges have the same rows, apart from columns, with files of the same names. (Units may spell the path of one file

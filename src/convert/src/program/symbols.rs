@@ -31,12 +31,17 @@ pub(crate) struct CodeSymbol<'f> {
     pub(crate) local: bool,
     /// Other modules do not see it: it is local, or its visibility is not the default.
     pub(crate) hidden: bool,
+    /// It is local because the linker made a symbol local that objects hide from other modules. Such symbols follow the other local
+    /// symbols of their file (lld).
+    pub(crate) made_local: bool,
     /// A linker's own name for a place: the beginning of a section (`__start_X`), the end of the code.
     pub(crate) of_linker: bool,
     /// The source file that the symbol table gives for a local symbol; empty if it gives none.
     pub(crate) file: &'f [u8],
     /// The index of that file in the symbol table: two files may have one name.
     pub(crate) file_id: Option<u32>,
+    /// The index of the file before it in the symbol table; see [`crate::open::Symbol::file`].
+    pub(crate) listed: Option<u32>,
     /// The symbol's index in the symbol table.
     pub(crate) order: u32,
 }
@@ -171,13 +176,15 @@ fn code_symbol<'f>(
         sized: symbol.size > 0,
         local: symbol.binding == Binding::Local,
         hidden: symbol.binding == Binding::Local || symbol.hidden,
+        made_local: symbol.binding == Binding::Local && symbol.hidden,
         // A function of the program may have such a name too, but then it has a type or a size.
         of_linker: !typed && symbol.size == 0 && is_of_linker(symbol.name, sections),
         file: symbol
-            .file
+            .own_file()
             .and_then(|file| image.symbol_files.get(file as usize))
             .map_or(&[][..], |file| *file),
-        file_id: symbol.file.filter(|_| symbol.binding == Binding::Local),
+        file_id: symbol.own_file(),
+        listed: symbol.file,
         order: order as u32,
     })
 }

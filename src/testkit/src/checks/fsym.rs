@@ -303,7 +303,7 @@ fn callees(file: &SymbolFile<'_>, addresses: &[ImageAddr], seen: &mut Seen) {
         file.records().calls().take(LOOKED_AT).filter_map(|call| Some(call.ok()?.address)).collect();
     for guess in guesses.iter().flat_map(|guesses| guesses.iter().take(LOOKED_AT)) {
         seen.whole &= guess.is_ok();
-        calls.extend(guess.map(|guess| guess.0));
+        calls.extend(guess.map(|guess| guess.address));
     }
     for import in imports.iter().flat_map(|imports| imports.iter().take(LOOKED_AT)) {
         seen.whole &= import.is_ok();
@@ -315,7 +315,7 @@ fn callees(file: &SymbolFile<'_>, addresses: &[ImageAddr], seen: &mut Seen) {
     let mut names = vec![vec![], b"main".to_vec()];
     for address in calls.into_iter().chain(near) {
         take_steps();
-        let callee = file.guessed_callee(address);
+        let callee = file.guessed_callee(address, None);
         seen.whole &= callee.is_ok();
         assert!(callee.ok().flatten().is_none_or(|id| id.0 < file.records().function_count()));
         assert!(take_steps() <= CALLEE_BOUND);

@@ -74,7 +74,7 @@ pub fn calls() -> Vec<(&'static str, u32, Vec<u8>)> {
     const VTABLES: u32 = 21;
     const SLOTS: u32 = 22;
     const OVERRIDERS: u32 = 36;
-    const GUESSES: u32 = 37;
+    const GUESSES: u32 = 40;
     const IMPORTS: u32 = 38;
     const DATA: u32 = 39;
     let sound = sound_calls();
@@ -132,9 +132,10 @@ pub fn calls() -> Vec<(&'static str, u32, Vec<u8>)> {
     add("a slot of a function that is too large", OVERRIDERS, &|c| c.overriders[1][0] = 65535);
     add("a function that neither stands there nor may", OVERRIDERS, &|c| c.overriders[0][2] = 2);
     add("a guess before the one before it", GUESSES, &|c| c.guesses.swap(0, 1));
-    add("two guesses of one call", GUESSES, &|c| c.guesses.insert(1, [c.guesses[0][0], 3]));
+    add("two guesses of one call", GUESSES, &|c| c.guesses.insert(1, [c.guesses[0][0], 0, 3]));
     add("a guessed call below the program", GUESSES, &|c| c.guesses[0][0] = -1);
-    add("a guessed function that is not there", GUESSES, &|c| c.guesses[1][1] = c.functions.len() as i64);
+    add("a guessed function that is not there", GUESSES, &|c| c.guesses[1][2] = c.functions.len() as i64);
+    add("a caller that is not there", GUESSES, &|c| c.guesses[1][1] = 1 + c.functions.len() as i64);
     add("an import before the one before it", IMPORTS, &|c| c.imports.swap(0, 1));
     add("two names of one import", IMPORTS, &|c| c.imports.insert(1, [c.imports[0][0], 1]));
     add("an import below the program", IMPORTS, &|c| c.imports[0][0] = -1);
@@ -168,7 +169,7 @@ pub fn sound_calls() -> Contents {
     contents.vtables = vec![[0x8000, 2, 0, 0], [0x8000, 3, 1 + 4, 1], [0x8040, 3, 1 + 4, 0]];
     contents.slots = vec![[0x1004, 4], [0x1010, 65536]];
     contents.overriders = vec![[0, 2, 0], [0, 3, 1]];
-    contents.guesses = vec![[0x1010, 2], [0x1020, 3]];
+    contents.guesses = vec![[0x1010, 0, 2], [0x1020, 0, 3]];
     contents.imports = vec![[0x1010, 0], [0x1024, 1]];
     contents.variables = vec![[0x8000, 4, 0, 0, 0], [0x8008, 0, 1, 0, 7]];
     contents

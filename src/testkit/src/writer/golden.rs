@@ -109,8 +109,8 @@ pub fn contents() -> Contents {
         vtables: Vec::new(),
         slots: Vec::new(),
         overriders: Vec::new(),
-        //   address callee
-        guesses: vec![[0x1018, 3], [0x1030, 4]],
+        //   address caller callee
+        guesses: vec![[0x1018, 0, 3], [0x1030, 0, 4], [0x1048, 1 + 4, 3]],
         //   address name
         imports: vec![[0x1018, 6], [0x1028, 8], [0x1104, 1]],
         variables: Vec::new(),

@@ -386,7 +386,7 @@ pub struct Contents {
     pub vtables: Vec<[i64; 4]>,
     pub slots: Vec<[i64; 2]>,
     pub overriders: Vec<[i64; 3]>,
-    pub guesses: Vec<[i64; 2]>,
+    pub guesses: Vec<[i64; 3]>,
     pub imports: Vec<[i64; 2]>,
     pub variables: Vec<[i64; 5]>,
     /// Address minus image_base, size, flags, name.
@@ -436,9 +436,9 @@ impl Contents {
         optional(&mut sections, 21, &self.vtables, log2);
         optional(&mut sections, 22, &self.slots, log2);
         optional(&mut sections, 36, &self.overriders, log2);
-        optional(&mut sections, 37, &self.guesses, log2);
         optional(&mut sections, 38, &self.imports, log2);
         optional(&mut sections, 39, &self.variables, log2);
+        optional(&mut sections, 40, &self.guesses, log2);
         // A section that no version knows yet: readers skip it.
         sections.push((900, b"later".to_vec()));
         sections

@@ -14,9 +14,13 @@
 use std::ops::Range;
 
 use crate::keys::calls::key_builder::CallKeyBuilder;
-use crate::keys::limits::{MAX_GAP, MAX_GUESS_STEPS, MAX_MENTIONS};
-use crate::model::{FuncId, ImageAddr, LocalCallee, NameId, Owner, UnitId};
+use crate::keys::limits::{MAX_GAP, MAX_GUESS_STEPS, MAX_MENTIONS, MAX_SURVIVORS};
+use crate::model::{
+    CallFrom, EmittedSequence, FuncId, How, ImageAddr, LocalCallee, Member, NameId, Owner, Piece, UnitCall,
+    UnitId,
+};
 use crate::place::MentionedSymbols;
+use crate::program::machine::Transfer;
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 
@@ -25,8 +29,10 @@ use crate::util::hash::{HashMap, HashSet};
 struct Mention {
     /// Where the function begins.
     target: ImageAddr,
-    /// The return address of a call in code of one function only; `None` for a definition, and for a call in folded code.
-    call: Option<ImageAddr>,
+    /// `None` for a definition, and for a call in folded code if nothing shows which of its functions the unit defines.
+    call: Option<CallFrom>,
+    /// The compiler recorded the calls of the caller, and not this one: the unit does not define the callee.
+    elsewhere: bool,
 }
 
 /// A symbol.
@@ -37,91 +43,184 @@ struct Listed {
     member: Option<FuncId>,
 }
 
+/// The symbols of one object, or those that all objects know.
+struct List {
+    unit: Option<UnitId>,
+    /// Other objects may mention them.
+    shared: bool,
+    symbols: Vec<Listed>,
+}
+
 /// The DIE that a unit's calls name as their callee.
 type CalleeDie = (UnitId, LocalCallee);
 
 /// What is known of the calls so far.
 #[derive(Default)]
 struct Guesses {
-    by_call: HashMap<ImageAddr, FuncId>,
-    /// By return address.
-    dies: HashMap<ImageAddr, CalleeDie>,
+    by_call: HashMap<CallFrom, FuncId>,
+    dies: HashMap<CallFrom, CalleeDie>,
     by_die: HashMap<CalleeDie, FuncId>,
     /// By unit and address: the functions that its DIEs are known to mean.
     taken: HashMap<(UnitId, ImageAddr), HashSet<FuncId>>,
-    /// DIEs that a call before names.
-    named: HashSet<CalleeDie>,
+    /// DIEs that calls name, with the index of the first such call that was looked at.
+    named: HashMap<CalleeDie, usize>,
+    /// DIEs of functions that the unit defines, and of which the linker took the copy of an earlier object.
+    copies: HashSet<CalleeDie>,
     /// The mentions that are the first one of a function, by index.
     first: HashMap<usize, FuncId>,
 }
 
 impl CallKeyBuilder<'_, '_, '_> {
-    /// The guesses, by return address.
-    pub(crate) fn by_first_mention(&self) -> Vec<(ImageAddr, FuncId)> {
+    /// The guesses, by call.
+    pub(crate) fn by_first_mention(&self) -> Vec<(CallFrom, FuncId)> {
         let mentioned = &self.index.functions.placed.mentioned;
         if mentioned.is_empty() {
             return Vec::new();
         }
         // A guess takes nothing from the budget of keys.
         let steps = Budget::new(MAX_GUESS_STEPS);
-        let (mentions, of_units) = self.mentions();
+        let mut guesses = Guesses::default();
+        let (mentions, of_units) = self.mentions(&mut guesses.dies, &steps);
+        self.add_recorded_callees(&mut guesses);
         let members = self.members_by_name();
-        let mut guesses = self.recorded_callees();
-        for MentionedSymbols { unit, symbols } in mentioned {
-            let listed: Vec<Listed> =
-                symbols.iter().filter_map(|symbol| self.listed(*symbol, &members)).collect();
-            // Only its own unit can mention a local function.
-            let within = unit.map_or(0..mentions.len(), |unit| of_units[unit.index()].clone());
-            guesses.add(&listed, &mentions, within, &steps);
+        let lists: Vec<List> = mentioned
+            .iter()
+            .map(|MentionedSymbols { unit, made_local, symbols }| List {
+                unit: *unit,
+                shared: unit.is_none() || *made_local,
+                symbols: symbols.iter().filter_map(|symbol| self.listed(*symbol, &members)).collect(),
+            })
+            .collect();
+        self.add_copies(&mut guesses, &mentions, &of_units, &lists);
+        for list in &lists {
+            // A unit's own symbols are first mentioned in it.
+            let within = list.unit.map_or(0..mentions.len(), |unit| of_units[unit.index()].clone());
+            guesses.add(list, &mentions, within, &steps);
         }
-        guesses.repeat(&mentions, &of_units, &steps);
-        let mut guesses: Vec<(ImageAddr, FuncId)> = guesses.by_call.into_iter().collect();
+        guesses.repeat(&mentions, &of_units, &lists, &steps);
+        let mut guesses: Vec<(CallFrom, FuncId)> = guesses.by_call.into_iter().collect();
         guesses.sort_unstable();
         guesses
     }
 
-    /// The mentions of all objects, in the order of the link, and by unit the indexes of its own.
-    fn mentions(&self) -> (Vec<Mention>, Vec<Range<usize>>) {
+    /// The mentions of all objects, in the order of the link, and by unit the indexes of its own. `dies` gets the DIEs that calls name as
+    /// their callees.
+    fn mentions(
+        &self,
+        dies: &mut HashMap<CallFrom, CalleeDie>,
+        steps: &Budget,
+    ) -> (Vec<Mention>, Vec<Range<usize>>) {
         let functions = &self.index.functions;
         let pieces = &functions.program.pieces;
         let (mut mentions, mut of_units) = (Vec::new(), Vec::with_capacity(functions.records.units.len()));
         let mut once: HashSet<ImageAddr> = HashSet::default();
-        // Folded functions have one code: its calls are read once.
-        let mut known: HashMap<ImageAddr, Range<usize>> = HashMap::default();
-        for unit in &functions.records.units {
+        // Folded functions have one code: it is read once.
+        let mut known: HashMap<ImageAddr, Vec<Transfer>> = HashMap::default();
+        let is_start = |target| self.index.owner_at(target).is_some();
+        for (number, unit) in (0..).zip(&functions.records.units) {
+            let unit_id = UnitId::new(number);
             let from_unit = mentions.len();
-            for range in &unit.emitted {
+            for EmittedSequence { range, .. } in unit.emitted.iter().filter(|sequence| sequence.live) {
                 let first = pieces.partition_point(|piece| piece.start < range.start);
                 let here = pieces[first..].iter().take_while(|piece| piece.start < range.end);
                 for piece in here {
                     if mentions.len() >= MAX_MENTIONS {
                         break;
                     }
-                    mentions.push(Mention { target: piece.start, call: None });
-                    if let Some(before) = known.get(&piece.start).cloned() {
-                        // Sequences may overlap as often as the input likes.
-                        let room = MAX_MENTIONS.saturating_sub(mentions.len());
-                        mentions.extend_from_within(before.start..before.end.min(before.start + room));
-                        continue;
-                    }
-                    let from = mentions.len();
-                    let alone = matches!(piece.owner, Owner::Function(_));
-                    let is_start = |target| self.index.owner_at(target).is_some();
-                    for transfer in functions.machine.transfers(piece.code(), is_start) {
+                    mentions.push(Mention { target: piece.start, call: None, elsewhere: false });
+                    let transfers = known
+                        .entry(piece.start)
+                        .or_insert_with(|| functions.machine.transfers(piece.code(), is_start));
+                    let caller = self.caller(piece, unit_id, steps);
+                    let records = caller.is_some_and(|caller| self.add_dies(piece, caller, dies, steps));
+                    // Sequences may overlap as often as the input likes.
+                    let room = MAX_MENTIONS.saturating_sub(mentions.len());
+                    for transfer in transfers.iter().take(room) {
                         let target = transfer.target;
                         // Of a function alone, the first mention is enough.
                         let is_grouped = matches!(self.index.owner_at(target), Some(Owner::Group(_)));
-                        if is_grouped || once.insert(target) {
-                            let call = transfer.return_addr.filter(|_| alone);
-                            mentions.push(Mention { target, call });
+                        if !is_grouped && !once.insert(target) {
+                            continue;
                         }
+                        let from =
+                            |(_, of_group): (FuncId, Option<FuncId>)| Some((transfer.return_addr?, of_group));
+                        let call = caller.and_then(from);
+                        let elsewhere = records && call.is_some_and(|call| !dies.contains_key(&call));
+                        mentions.push(Mention { target, call, elsewhere });
                     }
-                    known.insert(piece.start, from..mentions.len());
                 }
             }
             of_units.push(from_unit..mentions.len());
         }
         (mentions, of_units)
+    }
+
+    /// The function of a unit that has a piece; with it the same function, if the piece is folded. `None` if the unit describes none of the
+    /// functions there, or several.
+    fn caller(&self, piece: &Piece, unit: UnitId, steps: &Budget) -> Option<(FuncId, Option<FuncId>)> {
+        let program = self.index.functions.program;
+        let group = match piece.owner {
+            Owner::Function(function) => return Some((function, None)),
+            Owner::Group(group) => &program.groups[group.index()],
+        };
+        if !steps.spend(group.members.len()) {
+            return None;
+        }
+        let is_own = |member: &&Member| {
+            program.functions[member.function.index()].source.is_some_and(|source| source.unit == unit)
+        };
+        let mut own = group.members.iter().filter(is_own).map(|member| member.function);
+        let only = own.next()?;
+        own.next().is_none().then_some((only, Some(only)))
+    }
+
+    /// Adds the DIEs that the calls of a function name as their callees. A folded function's calls have no addresses: they are those of the
+    /// survivor, in its order. False if nothing recorded the function's calls.
+    fn add_dies(
+        &self,
+        piece: &Piece,
+        (function, of_group): (FuncId, Option<FuncId>),
+        dies: &mut HashMap<CallFrom, CalleeDie>,
+        steps: &Budget,
+    ) -> bool {
+        let functions = &self.index.functions;
+        let Some((unit, _, listed)) = functions.calls(function) else { return false };
+        let made = |listed: &'_ [UnitCall]| -> Vec<UnitCall> {
+            listed.iter().filter(|call| !call.is_tail()).copied().collect()
+        };
+        let own = made(listed);
+        if own.is_empty() || !steps.spend(listed.len()) {
+            return false;
+        }
+        let here = |call: &UnitCall| {
+            let within = |at: &ImageAddr| piece.start < *at && *at <= piece.code().end;
+            call.return_addr().filter(within)
+        };
+        let addresses: Vec<Option<ImageAddr>> =
+            match (own.iter().any(|call| here(call).is_some()), piece.owner) {
+                (true, _) => own.iter().map(here).collect(),
+                (false, Owner::Group(group)) => {
+                    // Only clang lists calls in the order of the code.
+                    let members = &functions.program.groups[group.index()].members;
+                    let survivors =
+                        members.iter().filter(|member| member.how == How::LiveRange).take(MAX_SURVIVORS);
+                    let same = survivors.filter_map(|member| Some(made(functions.calls(member.function)?.2)));
+                    match same
+                        .filter(|calls| calls.len() == own.len())
+                        .find(|calls| calls.iter().any(|call| here(call).is_some()))
+                    {
+                        Some(calls) if !functions.program.heads[unit].keeps_callees => {
+                            calls.iter().map(here).collect()
+                        }
+                        _ => return false,
+                    }
+                }
+                (false, Owner::Function(_)) => return false,
+            };
+        let named = own.iter().zip(addresses).filter_map(|(call, address)| Some((address?, call.callee()?)));
+        let unit = UnitId::new(unit as u32);
+        dies.extend(named.map(|(address, callee)| ((address, of_group), (unit, callee))));
+        true
     }
 
     /// The members of groups by entry and name; `None` if several have the name.
@@ -153,24 +252,74 @@ impl CallKeyBuilder<'_, '_, '_> {
         }
     }
 
-    /// The DIEs that calls name as their callees, and the functions that are known of them.
-    fn recorded_callees(&self) -> Guesses {
-        let mut guesses = Guesses::default();
-        for (number, unit) in (0..).zip(&self.index.functions.records.units) {
-            if unit.emitted.is_empty() {
-                continue;
+    /// Finds the DIEs of discarded copies. The DIEs that a unit's calls of an address name stand in the order of its sequences there. A
+    /// discarded copy has a sequence that is not live, with the length and the first line of the copy that stayed.
+    fn add_copies(
+        &self,
+        guesses: &mut Guesses,
+        mentions: &[Mention],
+        of_units: &[Range<usize>],
+        lists: &[List],
+    ) {
+        let shared = lists.iter().filter(|list| list.shared).flat_map(|list| &list.symbols);
+        let shared: HashSet<ImageAddr> =
+            shared.filter(|symbol| symbol.member.is_some()).map(|symbol| symbol.start).collect();
+        let units = &self.index.functions.records.units;
+        // `None` if functions at several addresses have this length and line.
+        let mut kept: HashMap<(u64, u32), Option<ImageAddr>> = HashMap::default();
+        for sequence in units.iter().flat_map(|unit| &unit.emitted) {
+            let start = sequence.range.start;
+            if sequence.live && shared.contains(&start) {
+                kept.entry((sequence.range.len(), sequence.line))
+                    .and_modify(|known| *known = known.filter(|known| *known == start))
+                    .or_insert(Some(start));
             }
-            for call in unit.calls.iter() {
-                let (Some(return_addr), Some(callee)) = (call.return_addr(), call.callee()) else { continue };
-                let die = (UnitId::new(number), callee);
-                guesses.dies.insert(return_addr, die);
-                let found = self.index.callee_at(number as usize, Some(callee), return_addr);
-                if let Some((function, _)) = found.function() {
-                    guesses.know(die, self.index.functions.starts[function.index()], function);
+        }
+        for (unit, own) in units.iter().zip(of_units) {
+            // By address: whether each sequence is live.
+            let mut sequences: HashMap<ImageAddr, Vec<bool>> = HashMap::default();
+            for sequence in &unit.emitted {
+                let start = match sequence.live {
+                    true => Some(sequence.range.start),
+                    false => kept.get(&(sequence.range.len(), sequence.line)).copied().flatten(),
+                };
+                if let Some(start) = start {
+                    sequences.entry(start).or_default().push(sequence.live);
+                }
+            }
+            sequences.retain(|_, live| live.contains(&false));
+            let mut dies: HashMap<ImageAddr, Vec<CalleeDie>> = HashMap::default();
+            let mut once: HashSet<CalleeDie> = HashSet::default();
+            for mention in &mentions[own.clone()] {
+                if sequences.contains_key(&mention.target)
+                    && let Some(die) = guesses.die(mention)
+                    && once.insert(die)
+                {
+                    dies.entry(mention.target).or_default().push(die);
+                }
+            }
+            for (start, dies) in dies {
+                let live = &sequences[&start];
+                if dies.len() <= live.len() {
+                    let copies = dies.into_iter().zip(live).filter(|(_, live)| !**live);
+                    guesses.copies.extend(copies.map(|(die, _)| die));
                 }
             }
         }
-        guesses
+    }
+
+    /// Adds the functions that are known of the DIEs which calls name as their callees.
+    fn add_recorded_callees(&self, guesses: &mut Guesses) {
+        let mut dies: Vec<(CallFrom, CalleeDie)> =
+            guesses.dies.iter().map(|(call, die)| (*call, *die)).collect();
+        // The first call that names a DIE decides.
+        dies.sort_unstable_by_key(|(call, _)| *call);
+        for ((return_addr, _), die) in dies {
+            let found = self.index.callee_at(die.0.index(), Some(die.1), return_addr);
+            if let Some((function, _)) = found.function() {
+                guesses.know(die, self.index.functions.starts[function.index()], function);
+            }
+        }
     }
 }
 
@@ -183,7 +332,8 @@ impl Guesses {
     }
 
     /// Aligns symbols with the mentions of some units.
-    fn add(&mut self, symbols: &[Listed], mentions: &[Mention], within: Range<usize>, steps: &Budget) {
+    fn add(&mut self, list: &List, mentions: &[Mention], within: Range<usize>, steps: &Budget) {
+        let symbols = &list.symbols[..];
         if symbols.iter().all(|symbol| symbol.member.is_none()) || !steps.spend(within.len()) {
             return;
         }
@@ -203,7 +353,7 @@ impl Guesses {
                 .filter_map(|symbol| Some((symbol.start, symbol.member?)))
                 .collect();
             if !tied.is_empty() {
-                self.between(&tied, mentions, before.1..next.1, steps);
+                self.between((&tied, list.unit), mentions, before.1..next.1, steps);
             }
             before = next;
         }
@@ -212,7 +362,7 @@ impl Guesses {
     /// Aligns the symbols and the mentions between two anchors.
     fn between(
         &mut self,
-        tied: &[(ImageAddr, FuncId)],
+        (tied, unit): (&[(ImageAddr, FuncId)], Option<UnitId>),
         mentions: &[Mention],
         range: Range<usize>,
         steps: &Budget,
@@ -226,10 +376,15 @@ impl Guesses {
         let mut may_be_first = |at: &usize| {
             let mention = &mentions[*at];
             let is_repeated = match self.die(mention) {
-                Some(die) => self.named.contains(&die) || !repeated.insert(die),
+                Some(die) => {
+                    self.copies.contains(&die)
+                        || self.named.get(&die).is_some_and(|first| first < at)
+                        || !repeated.insert(die)
+                }
                 None => false,
             };
-            !is_repeated && !self.first.contains_key(at) && starts.contains(&mention.target)
+            let is_own = unit.is_none() || !mention.elsewhere;
+            is_own && !is_repeated && !self.first.contains_key(at) && starts.contains(&mention.target)
         };
         let here: Vec<usize> = range.filter(|at| may_be_first(at)).collect();
         // So many are of no program that a compiler made: such a gap has no guesses.
@@ -245,7 +400,12 @@ impl Guesses {
         let pairs = common(tied, &places, |symbol, place| {
             symbol.0 == place.0 && place.1.is_none_or(|known| known == symbol.1)
         });
-        self.named.extend(here.iter().filter_map(|at| self.die(&mentions[*at])).collect::<Vec<_>>());
+        for at in &here {
+            if let Some(die) = self.die(&mentions[*at]) {
+                let first = self.named.entry(die).or_insert(*at);
+                *first = (*first).min(*at);
+            }
+        }
         for (symbol, at) in pairs {
             let (start, function) = tied[symbol];
             self.first.insert(here[at], function);
@@ -262,13 +422,24 @@ impl Guesses {
     }
 
     /// Gives guesses to the other calls: to those that name a known DIE, and to those of functions that were mentioned before.
-    fn repeat(&mut self, mentions: &[Mention], of_units: &[Range<usize>], steps: &Budget) {
+    fn repeat(&mut self, mentions: &[Mention], of_units: &[Range<usize>], lists: &[List], steps: &Budget) {
+        // By address: the functions that other units than their own may mention.
+        let mut shared: HashMap<ImageAddr, Vec<(Option<UnitId>, FuncId)>> = HashMap::default();
+        for list in lists.iter().filter(|list| list.shared) {
+            for symbol in &list.symbols {
+                if let Some(member) = symbol.member {
+                    shared.entry(symbol.start).or_default().push((list.unit, member));
+                }
+            }
+        }
         // By address: the functions that were mentioned so far.
         let mut seen: HashMap<ImageAddr, Vec<FuncId>> = HashMap::default();
         let mut is_seen: HashSet<(ImageAddr, FuncId)> = HashSet::default();
-        for unit in of_units {
+        for (number, unit) in (0..).zip(of_units) {
+            let unit_id = UnitId::new(number);
             // By address: the calls of the unit that name no DIE.
-            let mut open: HashMap<ImageAddr, Vec<ImageAddr>> = HashMap::default();
+            let mut open: HashMap<ImageAddr, Vec<CallFrom>> = HashMap::default();
+            let mut elsewhere: HashMap<ImageAddr, Vec<CallFrom>> = HashMap::default();
             for at in unit.clone() {
                 let mention = &mentions[at];
                 let die = self.die(mention);
@@ -281,6 +452,10 @@ impl Guesses {
                     continue;
                 }
                 let Some(call) = mention.call else { continue };
+                if mention.elsewhere {
+                    elsewhere.entry(mention.target).or_default().push(call);
+                    continue;
+                }
                 let Some(die) = die else {
                     match seen.get(&mention.target).map_or(&[][..], |seen| seen) {
                         [only] => _ = self.by_call.insert(call, *only),
@@ -300,6 +475,18 @@ impl Guesses {
                     self.by_call.insert(call, first);
                     self.know(die, mention.target, first);
                 }
+            }
+            for (target, calls) in elsewhere {
+                let known = shared.get(&target).map_or(&[][..], |known| known);
+                if !steps.spend(known.len()) {
+                    continue;
+                }
+                let taken = self.taken.get(&(unit_id, target));
+                let of_others = known.iter().filter(|(unit, function)| {
+                    *unit != Some(unit_id) && taken.is_none_or(|taken| !taken.contains(function))
+                });
+                // Most likely in the order of the symbols.
+                self.by_call.extend(calls.into_iter().zip(of_others.map(|(_, function)| *function)));
             }
             for (target, calls) in open {
                 let seen = seen.get(&target).map_or(&[][..], |seen| seen);
@@ -392,7 +579,8 @@ mod tests {
         };
         let call = |target: u64, return_addr: u64| Mention {
             target: ImageAddr(target),
-            call: Some(ImageAddr(return_addr)).filter(|_| return_addr > 0),
+            call: Some((ImageAddr(return_addr), None)).filter(|_| return_addr > 0),
+            elsewhere: false,
         };
         // f, add<Car>, sum, add<Bus>
         let symbols = [at(0x1000, 0), at(0x2000, 7), at(0x3000, 0), at(0x2000, 8)];
@@ -405,10 +593,11 @@ mod tests {
         ];
         let mut guesses = Guesses::default();
         let steps = Budget::new(1 << 10);
-        guesses.add(&symbols, &mentions, 0..mentions.len(), &steps);
-        guesses.repeat(&mentions, std::slice::from_ref(&(0..mentions.len())), &steps);
+        let list = List { unit: None, shared: true, symbols: symbols.to_vec() };
+        guesses.add(&list, &mentions, 0..mentions.len(), &steps);
+        guesses.repeat(&mentions, std::slice::from_ref(&(0..mentions.len())), &[list], &steps);
         let mut found: Vec<(u64, u32)> =
-            guesses.by_call.iter().map(|(call, guess)| (call.0, guess.0)).collect();
+            guesses.by_call.iter().map(|((call, _), guess)| (call.0, guess.0)).collect();
         found.sort_unstable();
         assert_eq!(found, [(0x1005, 7), (0x100a, 7), (0x1014, 8)]);
     }

@@ -10,7 +10,7 @@
 //! Calls in folded code get no guess: there the names of caller and callee are better evidence.
 
 use crate::keys::calls::key_builder::CallKeyBuilder;
-use crate::model::{CallKey, DieOffset, FuncId, How, ImageAddr, Owner, Piece, UnitCode};
+use crate::model::{CallFrom, CallKey, DieOffset, FuncId, How, ImageAddr, Owner, Piece, UnitCode};
 use crate::util::hash::HashMap;
 
 /// The members of one group that one unit describes, and the calls to their address in the unit's code.
@@ -21,8 +21,8 @@ struct UnitGroup {
 }
 
 impl CallKeyBuilder<'_, '_, '_> {
-    /// The guesses, by return address.
-    pub(crate) fn guesses(&self) -> Vec<(ImageAddr, FuncId)> {
+    /// The guesses, by call.
+    pub(crate) fn guesses(&self) -> Vec<(CallFrom, FuncId)> {
         let program = self.index.functions.program;
         let records_none: Vec<bool> = self
             .index
@@ -72,7 +72,8 @@ impl CallKeyBuilder<'_, '_, '_> {
             let functions = group.functions.into_iter().map(|(_, function)| function);
             group.calls.into_iter().zip(functions).collect::<Vec<_>>()
         };
-        let mut guesses: Vec<(ImageAddr, FuncId)> = paired.flat_map(of_group).collect();
+        let mut guesses: Vec<(CallFrom, FuncId)> =
+            paired.flat_map(of_group).map(|(call, callee)| ((call, None), callee)).collect();
         guesses.sort_unstable();
         guesses.dedup_by_key(|guess| guess.0);
         guesses
@@ -98,12 +99,13 @@ fn describes_in_reverse(unit: &UnitCode<'_>) -> bool {
 
 /// Removes the guesses for calls that have keys.
 pub(crate) fn without_keys(
-    mut guesses: Vec<(ImageAddr, FuncId)>,
+    mut guesses: Vec<(CallFrom, FuncId)>,
     calls: &[CallKey],
-) -> Vec<(ImageAddr, FuncId)> {
-    guesses.retain(|guess| {
-        let at = calls.partition_point(|key| key.return_addr < guess.0);
-        calls.get(at).is_none_or(|key| key.return_addr != guess.0)
+) -> Vec<(CallFrom, FuncId)> {
+    let has_key =
+        |call: CallFrom| calls.binary_search_by_key(&call, |key| (key.return_addr, key.caller)).is_ok();
+    guesses.retain(|((return_addr, caller), _)| {
+        !has_key((*return_addr, *caller)) && (caller.is_none() || !has_key((*return_addr, None)))
     });
     guesses
 }

@@ -15,7 +15,7 @@ pub(crate) mod subsequence;
 use crate::keys::calls::key_builder::CallKeyBuilder;
 use crate::keys::index::Index;
 use crate::keys::tail_calls::Reach;
-use crate::model::{CallCounts, CallHow, CallKey, FuncId, ImageAddr, TailKey};
+use crate::model::{CallCounts, CallFrom, CallHow, CallKey, FuncId, ImageAddr, TailKey};
 use crate::util::hash::HashSet;
 
 /// The keys of calls, and what else calls show about groups.
@@ -23,8 +23,8 @@ pub(crate) struct CallResults {
     pub(crate) calls: Vec<CallKey>,
     pub(crate) tails: Vec<TailKey>,
     pub(crate) counts: CallCounts,
-    /// By return address: the member that a call without a key probably calls.
-    pub(crate) guesses: Vec<(ImageAddr, FuncId)>,
+    /// By call: the member that a call without a key probably calls.
+    pub(crate) guesses: Vec<(CallFrom, FuncId)>,
     pub(crate) unknown_calls: Vec<(FuncId, Vec<ImageAddr>)>,
     /// A cap was reached: some calls were not compared.
     pub(crate) capped: bool,

@@ -511,7 +511,7 @@ fn unnamed_tables(index: &Index<'_, '_>, image: &Image<'_>, classes: &Classes<'_
     for symbol in image.symbols.iter().filter(|symbol| is_table(symbol)) {
         let address = ImageAddr(symbol.address);
         *at.entry(address).or_default() += 1;
-        let file = symbol.file.and_then(|file| image.symbol_files.get(file as usize));
+        let file = symbol.own_file().and_then(|file| image.symbol_files.get(file as usize));
         let Some((1, units)) = file.and_then(|file| files.get(base_name(file))) else { continue };
         let &[unit] = &units[..] else { continue };
         let class = class_of_vtable(symbol.name).and_then(|name| name.strip_prefix(b"N")?.strip_suffix(b"E"));

@@ -241,9 +241,7 @@ impl<'f> SymbolReader<'_, 'f> {
             self.mark(&raw, name, place, position);
             if let Some(mut symbol) = self.symbol(&raw, name, place, position) {
                 symbol.dynamic = dynamic;
-                // A linker makes hidden symbols local, and lists them after the symbols of all files. The `STT_FILE`
-                // before them is that of another object.
-                symbol.file = file.filter(|_| symbol.binding == Binding::Local && raw.visible);
+                symbol.file = file.filter(|_| symbol.binding == Binding::Local);
                 self.hashes.push(hash(&(symbol.address, symbol.name)));
                 self.symbols.push(symbol);
             }

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use gimli::Reader as _;
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
-use crate::model::{AddressRange, ImageAddr};
+use crate::model::{AddressRange, EmittedSequence, ImageAddr};
 use crate::read::code::CodeSections;
 use crate::read::limits::{MAX_FOLDED, MAX_PROGRAM_ROWS};
 use crate::read::sections::bytes::{Bytes, Endianity};
@@ -69,7 +69,9 @@ pub(crate) struct Lines {
     by_offset: Vec<(u64, u32)>,
     /// `first_opcode` and `set_address` of the dead sequences, in program order, which sorts them.
     dead: Vec<u64>,
-    /// The same of a program that several units name, in place of `dead`.
+    /// The dead sequences of a program that one unit names.
+    removed: Vec<RemovedSequence>,
+    /// The same as `dead` of a program that several units name, in place of it.
     shared_dead: Arc<[u64]>,
     /// Disjoint, sorted by address. If several sequences cover an address, the first one of them has it here.
     cover: Vec<Cover>,
@@ -89,6 +91,17 @@ pub(crate) struct Lines {
     pub(crate) defined: Arc<Vec<DefinedFile>>,
 }
 
+/// A dead sequence.
+#[derive(Clone, Copy, Debug)]
+struct RemovedSequence {
+    /// Offset in `.debug_line` of its first opcode.
+    first_opcode: u64,
+    /// Bytes of code; 0 if there are too many for a function.
+    len: u32,
+    /// The line of its first row.
+    line: u32,
+}
+
 /// A file that an opcode of the line program defines.
 #[derive(Clone, Debug)]
 pub(crate) struct DefinedFile {
@@ -98,12 +111,19 @@ pub(crate) struct DefinedFile {
 }
 
 impl Lines {
-    /// The ranges of the sequences, in the order of the line program.
-    pub(crate) fn in_program_order(&self) -> Vec<AddressRange> {
-        let mut order: Vec<(u64, AddressRange)> =
-            self.sequences.iter().map(|sequence| (sequence.first_opcode, sequence.range())).collect();
-        order.sort_unstable();
-        order.into_iter().map(|(_, range)| range).collect()
+    /// The sequences, in the order of the line program.
+    pub(crate) fn in_program_order(&self) -> Vec<EmittedSequence> {
+        let live = self.sequences.iter().map(|sequence| {
+            let line = self.rows.get(sequence.rows.start).map_or(0, |row| row.line);
+            (sequence.first_opcode, EmittedSequence { range: sequence.range(), line, live: true })
+        });
+        let dead = self.removed.iter().map(|removed| {
+            let range = AddressRange::of(ImageAddr(0), removed.len);
+            (removed.first_opcode, EmittedSequence { range, line: removed.line, live: false })
+        });
+        let mut order: Vec<(u64, EmittedSequence)> = live.chain(dead).collect();
+        order.sort_unstable_by_key(|(first_opcode, _)| *first_opcode);
+        order.into_iter().map(|(_, sequence)| sequence).collect()
     }
 
     /// The sequences for the addresses in a range, in address order. If several cover an address, only the first counts.
@@ -263,6 +283,8 @@ struct OpenSequence {
     first_row: usize,
     /// `None` before the first row. After that, true if the address of the first row is in code.
     live: Option<bool>,
+    /// Of a dead sequence, the address and the line of the first row.
+    removed: (u64, u64),
     ordered: bool,
 }
 
@@ -508,20 +530,34 @@ fn define_file<E: Endianity>(
 }
 
 fn start_sequence(lines: &Lines, first_opcode: u64) -> OpenSequence {
-    OpenSequence { first_opcode, set_address: None, first_row: lines.rows.len(), live: None, ordered: true }
+    OpenSequence {
+        first_opcode,
+        set_address: None,
+        first_row: lines.rows.len(),
+        live: None,
+        removed: (0, 0),
+        ordered: true,
+    }
 }
 
 #[inline(always)]
 fn row(lines: &mut Lines, registers: &Registers, building: &mut OpenSequence, code: &CodeSections) {
     match building.live {
         Some(true) => {}
-        Some(false) => return,
+        Some(false) => {
+            // The last of several rows at one address counts.
+            if registers.address == building.removed.0 {
+                building.removed.1 = registers.line;
+            }
+            return;
+        }
         None => {
             // The first row decides for all: a sequence mostly has one `DW_LNE_set_address`, which is a tombstone or is
             // not.
             let live = code.contains(registers.address);
             building.live = Some(live);
             if !live {
+                building.removed = (registers.address, registers.line);
                 return;
             }
         }
@@ -560,6 +596,12 @@ fn end_sequence(lines: &mut Lines, registers: &Registers, building: OpenSequence
     if building.live == Some(false) {
         lines.dead.push(building.first_opcode);
         lines.dead.extend(building.set_address);
+        let (start, line) = building.removed;
+        lines.removed.push(RemovedSequence {
+            first_opcode: building.first_opcode,
+            len: u32::try_from(registers.address.wrapping_sub(start)).unwrap_or(0),
+            line: u32::try_from(line).unwrap_or(0),
+        });
         return;
     }
     let rows = &mut lines.rows[building.first_row..];

@@ -59,7 +59,8 @@ struct Calls {
     to: Vec<Call>,
     from: Vec<Call>,
     /// Return addresses of unrecorded calls that probably call it.
-    guessed: Vec<ReturnAddr>,
+    /// With the caller, if it is one of several functions of one code.
+    guessed: Vec<(ReturnAddr, Option<FunctionId>)>,
     /// The names that its calls of other modules' functions were linked to.
     imports: Vec<(ReturnAddr, NameId)>,
     /// The functions that it reaches by tail calls.
@@ -129,9 +130,9 @@ impl<'f> RecordPrinter<'f> {
             }
         }
         for guess in file.records().guesses()?.iter() {
-            let (address, callee) = guess?;
-            if wanted.contains(&callee) {
-                calls.entry(callee).or_default().guessed.push(address);
+            let guess = guess?;
+            if wanted.contains(&guess.callee) {
+                calls.entry(guess.callee).or_default().guessed.push((guess.address, guess.caller));
             }
         }
         let mut frames = Frames::new();
@@ -220,8 +221,14 @@ impl<'f> RecordPrinter<'f> {
                 out.give()?;
             }
         }
-        for address in guessed {
-            put(out, &format!("  called    perhaps, returns to {:#x}, by the order of calls\n", address.0));
+        for (address, caller) in guessed {
+            put(out, "  called    perhaps, ");
+            if let Some(caller) = caller {
+                put(out, "by ");
+                self.name(out, caller)?;
+                put(out, ", ");
+            }
+            put(out, &format!("returns to {:#x}, by the order of calls\n", address.0));
             out.give()?;
         }
         for (address, name) in imports {
