@@ -77,6 +77,7 @@ pub mod places;
 mod program;
 mod query;
 mod quote;
+mod readable;
 mod request;
 mod request_error;
 mod resolve;
@@ -113,6 +114,7 @@ pub use parse::{ParseError, build_id_and_offset, module_and_offset, number};
 #[cfg(feature = "convert")]
 pub use program::LoadError;
 pub use query::{Innermost, Query};
+pub use readable::ReadableNames;
 pub use request::{Request, Requests};
 pub use request_error::RequestError;
 pub use stack::{AddressKind, Mapping, Module, Modules, OpenFile, ReportedAddress, Stack, StackFrame};

@@ -61,6 +61,12 @@ impl NamesOfFile {
         self.plain.size() + self.json.size() + self.shared.size()
     }
 
+    pub(crate) fn clear(&mut self) {
+        self.plain.clear();
+        self.json.clear();
+        self.shared.clear();
+    }
+
     pub(crate) fn of(&mut self, form: Form) -> &mut Kept<Box<[u8]>> {
         match form {
             Form::Plain => &mut self.plain,

@@ -1,6 +1,5 @@
 //! Turns ids of names and files into text, and keeps the text: decoding and demangling take longer than a lookup.
 
-use std::borrow::Cow;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
@@ -8,6 +7,7 @@ use std::sync::Arc;
 use foldsym_lookup::{Error, FileId, NameId, SectionId, SymbolFile, What};
 
 use crate::quote::string;
+use crate::readable::ReadableNames;
 use crate::texts::{Sure, Texts};
 use crate::unknown::Unknown;
 
@@ -38,6 +38,8 @@ pub struct Kept<T> {
     names: Slots<Name<T>>,
     files: Slots<T>,
     size: usize,
+    /// Names that reports have for frames in the file.
+    given: ReadableNames,
     /// The text of an unknown name.
     none: Name<T>,
 }
@@ -109,7 +111,8 @@ impl Kept<Arc<str>> {
 impl<T> Kept<T> {
     fn with(demangle: bool, keep: Keep<T>) -> Self {
         let none = Name { linkage: keep(Vec::new()), readable: None };
-        Self { demangle, keep, names: Slots::new(), files: Slots::new(), size: 0, none }
+        let given = ReadableNames::with(demangle);
+        Self { demangle, keep, names: Slots::new(), files: Slots::new(), size: 0, given, none }
     }
 
     /// The names of a file, which must be the same file at each call. Messages about damage have `path`.
@@ -124,12 +127,13 @@ impl<T> Kept<T> {
 
     /// The bytes of the names.
     pub(crate) fn size(&self) -> usize {
-        self.size
+        self.size + self.given.size()
     }
 
-    fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.names.clear();
         self.files.clear();
+        self.given.clear();
         self.size = 0;
     }
 }
@@ -199,9 +203,8 @@ impl<T: Deref<Target: AsRef<[u8]>>> Names<'_, T> {
     }
 
     /// A name that comes from elsewhere than the file, as it is shown: demangled, if names are and it is mangled.
-    pub fn shown<'n>(&self, name: &'n str) -> Cow<'n, str> {
-        let demangled = if self.kept.demangle { foldsym_demangle::demangle(name.as_bytes()) } else { None };
-        demangled.map_or(Cow::Borrowed(name), Cow::Owned)
+    pub fn shown<'n>(&'n mut self, name: &'n str) -> &'n str {
+        self.kept.given.of(name)
     }
 
     /// The path; empty for `None`.

@@ -299,16 +299,16 @@ impl<'s> Worker<'s> {
         if self.states.capacity() > KEPT_ROOM {
             (self.states, self.failed, self.modules) = (Vec::new(), Vec::new(), None);
         }
-        let kept = || self.texts.size() as u64 + self.files.iter().map(Loaded::kept_bytes).sum::<u64>();
+        let names = self.texts.size() + self.none.size();
+        let kept = || names as u64 + self.files.iter().map(Loaded::kept_bytes).sum::<u64>();
         let is_bounded = most_bytes < u64::MAX / 2;
         if self.files.len() > MAX_FILES || is_bounded && kept() > most_bytes {
             self.forgotten += self.files.len();
-            self.files = Vec::new();
-            self.added = (0, 0);
+            (self.files, self.added, self.modules) = (Vec::new(), (0, 0), None);
             self.by_map.clear();
             self.texts.clear();
+            self.none.clear();
             self.ranker.clear();
-            self.modules = None;
         }
     }
 

@@ -11,7 +11,7 @@ use arrow_array::{
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Fields};
 use foldhash::HashMap;
-use foldsym_symbolize::{Answer, Batch, Modules, Names, Symbolizer};
+use foldsym_symbolize::{Answer, Batch, Modules, Names, ReadableNames, Symbolizer};
 
 use crate::input::Stacks;
 use crate::texts::{Text, Texts};
@@ -174,7 +174,7 @@ impl Symbols {
     }
 
     /// Takes the names that a stack has itself.
-    fn given(&mut self, names: &[GivenFunction<'_>]) -> Vec<(usize, Element)> {
+    fn given(&mut self, names: &[GivenFunction<'_>], readable: &mut ReadableNames) -> Vec<(usize, Element)> {
         let source = (!names.is_empty()).then(|| self.texts.of("report"));
         let mut given: Vec<(usize, Element)> = Vec::with_capacity(names.len());
         for name in names {
@@ -182,9 +182,10 @@ impl Symbols {
             if let Some((_, before)) = given.last_mut().filter(|(frame, _)| *frame == name.frame) {
                 before.inlined = true;
             }
-            let function = self.texts.of_bytes(name.function.as_bytes());
+            let linkage_name = self.texts.of_bytes(name.function.as_bytes());
+            let function = self.texts.of_bytes(readable.of(name.function).as_bytes());
             let file = self.texts.of_bytes(name.file.as_bytes());
-            let (linkage_name, line) = (function, known(name.line));
+            let line = known(name.line);
             let element =
                 Element { function, linkage_name, file, line, column: None, inlined: false, source };
             given.push((name.frame, element));
@@ -236,7 +237,8 @@ impl Part {
             symbols.answer(number, file, answer, names);
         });
         let modules = symbols.modules(&stacks);
-        let given = named.iter().map(|stack| symbols.given(stack.names)).collect();
+        let mut readable = ReadableNames::new(symbolizer);
+        let given = named.iter().map(|stack| symbols.given(stack.names, &mut readable)).collect();
         Self { stacks, batch, symbols, modules, given }
     }
 

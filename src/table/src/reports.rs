@@ -382,7 +382,7 @@ mod tests {
     fn names_and_events_of_a_report_are_in_its_rows() {
         let symbolizer = Symbolizer::builder().build().unwrap();
         let text = "a 7 2.0: 1 c:\n\t 1 g (inlined)\n  a.c:3\n\t 1 f (/lib/a)\n\n".repeat(1000)
-            + "a 7 3.0: 1 d:\n\t 2 h (/lib/a)\n\n";
+            + "a 7 3.0: 1 d:\n\t 2 _ZN3geo4areaEv (/lib/a)\n\n";
         let report = foldsym_reports::read(text.as_bytes(), &symbolizer).unwrap();
         let options = TableOptions { text: crate::TextKind::Plain, threads: 2, ..TableOptions::default() };
         let rows = symbolize_report(&symbolizer, "r", &report, 998..1001, options).unwrap();
@@ -407,7 +407,8 @@ mod tests {
         ] {
             assert_eq!(row(1, field), expected, "{field}");
         }
-        assert_eq!(row(2, "function"), [some("h")]);
+        assert_eq!(row(2, "function"), [some("geo::area()")]);
+        assert_eq!(row(2, "linkage_name"), [some("_ZN3geo4areaEv")]);
     }
 
     /// The builders of `arrow` panic where an offset has more than 32 bits.

@@ -115,7 +115,7 @@ fn own_names(
     out: &mut Vec<u8>,
     (count, place): (&mut usize, ReportedAddress),
     own: &[ReportedName],
-    (answer, names): (&Answer, &Names<'_>),
+    (answer, names): (&Answer, &mut Names<'_>),
     modules: &Modules,
     trust: Option<Trust>,
 ) {
