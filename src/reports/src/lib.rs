@@ -85,12 +85,15 @@ pub enum Format {
     /// | first of a stack | exact |
     /// | others | return address |
     Systemd,
-    /// What `backtrace_symbols` of macOS writes. Lines name functions as those of LLVM's dumps without a symbolizer do.
+    /// Apple's crash reports, and what `backtrace_symbols` of macOS writes. Lines name functions as those of LLVM's dumps without a symbolizer
+    /// do.
     ///
     /// | frame | address |
     /// |---|---|
-    /// | first of a stack | exact |
-    /// | others | return address |
+    /// | first below `Thread 0 Crashed:`, or any thread of a crash report | exact |
+    /// | first with a tab before its address, which crash reports alone have; but for the backtraces of exceptions | exact |
+    /// | `_sigtramp`, and the frame that the signal interrupted | exact |
+    /// | others, the first that `backtrace` returns too | return address |
     MacOs,
     /// Minidumps, as Crashpad, Breakpad and Windows write them. This crate walks the stacks.
     ///
@@ -101,7 +104,7 @@ pub enum Format {
     /// | caller of a function that Go's runtime puts on the stack for a signal (`runtime.sigpanic`) | exact |
     /// | others | return address |
     Minidump,
-    /// ELF cores, as the Linux kernel and gdb write them, of x86-64 and AArch64. This crate walks the stacks; addresses are as in a
+    /// ELF cores, as the Linux kernel and gdb write them, of x86-64, i386 and AArch64. This crate walks the stacks; addresses are as in a
     /// minidump.
     ElfCore,
     /// A request of `/symbolicate/v5`: see [`symbolicate`].
@@ -376,6 +379,17 @@ pub struct Options {
 /// [`ReportError`], for bytes of no known format, or damaged ones.
 pub fn read(bytes: &[u8], symbolizer: &Symbolizer) -> Result<Report, ReportError> {
     read_with(bytes, symbolizer, &Options::default())
+}
+
+/// Whether bytes begin as a profile that is not compressed. False in a build that reads none.
+pub fn begins_as_profile(bytes: &[u8]) -> bool {
+    #[cfg(feature = "pprof")]
+    return pprof::begins_as_profile(bytes);
+    #[cfg(not(feature = "pprof"))]
+    return {
+        let _ = bytes;
+        false
+    };
 }
 
 /// As [`read`], with options.

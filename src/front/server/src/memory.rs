@@ -22,16 +22,12 @@ const LEAST_WORK: usize = 4 << 20;
 const HEAVY_WORK: usize = 128 << 20;
 /// A profile that is not compressed takes more for each byte.
 const PROFILE_A_BYTE: usize = 32;
-/// How such a profile begins: with its types of values, its time, or the type of its period (Go's runtime); gperftools' profile of the
-/// processor, and that of the heap.
-const PROFILE: [u8; 5] = [0x0a, 0x48, 0x5a, 0, b'h'];
 
 /// Bytes of memory that the work on a body may take.
 fn work_on(body: &[u8]) -> usize {
     let is_heavy =
         [&b"\x1f\x8b"[..], b"MDMP", b"PMDM", b"\x7fELF"].iter().any(|magic| body.starts_with(magic));
-    // Text may begin so too, and has more than it takes then.
-    let is_profile = body.first().is_some_and(|first| PROFILE.contains(first));
+    let is_profile = foldsym_reports::begins_as_profile(body);
     let least = if is_heavy || is_profile { HEAVY_WORK } else { LEAST_WORK };
     let a_byte = if is_profile { PROFILE_A_BYTE } else { WORK_A_BYTE };
     body.len().saturating_mul(a_byte).saturating_add(least)
@@ -289,9 +285,16 @@ mod tests {
         assert_eq!(length_of_work(b"{}"), Length::Short);
         assert_eq!(length_of_work(&[b'{'; 64 << 10]), Length::Short);
         assert_eq!(length_of_work(&[b'{'; (64 << 10) + 1]), Length::Long);
-        // A few bytes may be a profile of millions of frames, or a walk.
-        for begin in [&b"\x1f\x8b"[..], b"MDMP", b"\x7fELF", b"\x0a"] {
+        // A few bytes may be a profile of millions of frames, or a walk. This one has the types of its values, and no more.
+        let profile = [0x0a, 0x04, 0x08, 0x01, 0x10, 0x02];
+        let heap = b"heap profile:      1:       10 [     2:       20] @ heapprofile\n";
+        for begin in [&b"\x1f\x8b"[..], b"MDMP", b"\x7fELF", &profile, heap] {
             assert_eq!(length_of_work(begin), Length::Long);
+        }
+        // Text may begin with the bytes of a profile's first field.
+        for text in ["\n0  app 0x0000000000001000 f + 1\n", "Hello", "Zeit", "heap of lines", "\0"] {
+            assert_eq!(length_of_work(text.as_bytes()), Length::Short, "{text:?}");
+            assert_eq!(work_on(text.as_bytes()), LEAST_WORK + text.len() * WORK_A_BYTE);
         }
     }
 

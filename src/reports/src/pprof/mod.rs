@@ -20,5 +20,5 @@ mod rewrite;
 mod wire;
 
 pub use read::Profile;
-pub(crate) use read::ProfileReader;
+pub(crate) use read::{ProfileReader, begins_as_profile};
 pub use rewrite::Rewritten;

@@ -82,13 +82,18 @@ fn is_one(bytes: &[u8]) -> bool {
         let mut start = Vec::new();
         // The start may be truncated: the bytes that can be decompressed count.
         let _ = flate2::read::GzDecoder::new(bytes).take(PREFIX).read_to_end(&mut start);
-        return begins_as_profile(&start) || legacy::is_one(&start);
+        return begins_as_profile(&start);
     }
-    begins_as_profile(bytes) || legacy::is_one(bytes)
+    begins_as_profile(bytes)
+}
+
+/// Whether bytes that are not compressed begin like a profile.
+pub(crate) fn begins_as_profile(bytes: &[u8]) -> bool {
+    has_fields(bytes) || legacy::is_one(bytes)
 }
 
 /// Whether the first fields have the numbers and kinds of a profile's, and the first that is not a number is a sample type of two numbers.
-fn begins_as_profile(bytes: &[u8]) -> bool {
+fn has_fields(bytes: &[u8]) -> bool {
     let bytes = &bytes[..bytes.len().min(PREFIX as usize)];
     let mut first = true;
     for field in Fields(bytes) {
