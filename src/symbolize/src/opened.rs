@@ -117,6 +117,15 @@ impl OpenFiles {
         found
     }
 
+    /// What is known of a module without a search; `None` if a search is due. Waits for no other thread.
+    pub(crate) fn known(&self, key: &Key) -> Option<Found> {
+        self.known_build(key).or_else(|| {
+            let slot = lock(&self.slots).get(key).cloned()?;
+            let found = lock(&slot.found).clone()?;
+            (!self.is_stale(&found) || found.fetch == Fetch::Needed).then_some(found)
+        })
+    }
+
     /// Whether a search for a module may ask a remote store or a server.
     fn may_fetch(&self, key: &Key) -> bool {
         self.finder.has_remotes() && (key.id.is_some() || key.program.is_some())

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 #[cfg(not(feature = "convert"))]
 use std::path::Path;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -25,6 +25,8 @@ pub struct Symbolizer {
     pub(crate) files: Arc<OpenFiles>,
     /// The modules that [`Symbolizer::without_fetching`] did not fetch; `None` for an engine that fetches.
     unfetched: Option<Mutex<Vec<Unfetched>>>,
+    /// Whether [`Symbolizer::without_opening`] left something to others; `None` for an engine that opens files.
+    left: Option<AtomicBool>,
     pub(crate) threads: usize,
     pub(crate) candidates: bool,
     pub(crate) demangle: bool,
@@ -226,6 +228,7 @@ impl Builder {
         Ok(Symbolizer {
             files: Arc::new(OpenFiles::new(finder, open_files, self.open_bytes, self.retry_after)),
             unfetched: None,
+            left: None,
             threads: self.threads,
             candidates: self.candidates,
             demangle: self.demangle,
@@ -266,10 +269,27 @@ impl Symbolizer {
         Self {
             files: self.files.clone(),
             unfetched: Some(Mutex::default()),
+            left: None,
             threads: self.threads,
             candidates: self.candidates,
             demangle: self.demangle,
         }
+    }
+
+    /// As [`Self::without_fetching`], of a handle for a thread that must not be kept waiting: it opens no file, and what takes long is left to
+    /// other handles. [`Symbolizer::take_left`] says whether an answer lacks something for that.
+    pub fn without_opening(&self) -> Self {
+        Self { left: Some(AtomicBool::new(false)), ..self.without_fetching() }
+    }
+
+    /// Whether this handle left something to others since the last call.
+    pub fn take_left(&self) -> bool {
+        self.left.as_ref().is_some_and(|left| left.swap(false, Ordering::Relaxed))
+    }
+
+    /// Whether work that takes long, such as reading all names of a file, is to be left to others. Notes that it was.
+    pub fn leaves_long_work(&self) -> bool {
+        self.left.as_ref().inspect(|left| left.store(true, Ordering::Relaxed)).is_some()
     }
 
     /// The modules that this handle did not fetch since the last call, each once, at most 4,096.
@@ -306,7 +326,16 @@ impl Symbolizer {
         }
         let key = Key::of(module);
         let reach = if self.unfetched.is_some() { Reach::Local } else { Reach::All };
-        let found = self.files.open(&key, reach);
+        let found = match self.left {
+            None => self.files.open(&key, reach),
+            Some(_) => match self.files.known(&key) {
+                Some(found) => found,
+                None => {
+                    self.leaves_long_work();
+                    return (Err(Unknown::Failed("not open yet".into())), None);
+                }
+            },
+        };
         let again = if found.is_lacking { found.when.checked_add(self.files.retry_after) } else { None };
         let is_unfetched = found.fetch == Fetch::Needed && self.unfetched.is_some();
         if found.fetch != Fetch::No {

@@ -37,6 +37,26 @@ fn names(frames: &[Frame]) -> Vec<String> {
         .collect()
 }
 
+/// A handle for a thread that must not be kept waiting uses what other handles have open, and says what it left to them.
+#[test]
+fn a_handle_that_opens_nothing_leaves_that_to_others() {
+    let symbolizer = Symbolizer::builder().search([demo()]).build().unwrap();
+    let (quick, slow) = (symbolizer.without_opening(), symbolizer.without_fetching());
+    let stack = one(Module::new("/opt/demo").with_id(demo_id()).at(0x200000), exact(INLINED));
+    let left = quick.symbolize(&stack);
+    assert!(left[0].functions.is_empty() && quick.take_left() && !quick.take_left(), "{left:?}");
+    assert_eq!(symbolizer.opened().files, 0);
+    let found = slow.symbolize(&stack);
+    assert!(!found[0].functions.is_empty() && !slow.take_left() && !slow.leaves_long_work());
+    let again = quick.symbolize(&stack);
+    assert_eq!((&again[0].functions, quick.take_left()), (&found[0].functions, false));
+    // What others did not find is known too.
+    let absent = one(Module::new("/opt/absent"), exact(1));
+    let _ = (quick.symbolize(&absent), quick.take_left(), slow.symbolize(&absent));
+    assert!(quick.symbolize(&absent)[0].unknown.is_some() && !quick.take_left());
+    assert!(quick.leaves_long_work() && quick.take_left());
+}
+
 #[test]
 fn places_and_kinds_lead_to_one_address() {
     let symbolizer = Symbolizer::builder().search([demo()]).build().unwrap();
