@@ -5,8 +5,15 @@ use foldsym_symbolize::AddressKind;
 use super::line::{AddressBase, Form, Line, Named, hex, numbered};
 use crate::Format;
 
-pub(crate) const FORM: Form =
-    Form { format: Format::Android, read, read_bare: |_| None, named, says, signal: |_| None };
+pub(crate) const FORM: Form = Form {
+    format: Format::Android,
+    read,
+    read_bare: |_, _| None,
+    named,
+    says,
+    signal: |_| None,
+    kind_below: |_| None,
+};
 
 /// Reads `#00 pc 0000000000001253  /data/app/lib.so (boom+20) (BuildId: abcd)`: an address of the module, which libunwindstack has adjusted
 /// to be inside of the call.

@@ -76,28 +76,32 @@ pub(crate) struct Form {
     pub(crate) format: Format,
     /// Reads a line from the `#` before its number on.
     pub(super) read: for<'l> fn(&'l str) -> Option<Line<'l>>,
-    /// Reads a line whose number has no `#`, if the producer writes such lines. No logger's text may precede it.
-    pub(super) read_bare: for<'l> fn(&'l str) -> Option<Line<'l>>,
+    /// Reads a line whose number has no `#`, if the producer writes such lines. No logger's text may precede it. The flag is set if the line
+    /// continues a stack of this form.
+    pub(super) read_bare: for<'l> fn(&'l str, bool) -> Option<Line<'l>>,
     /// The names of a frame, if the producer knew the function.
     pub(super) named: for<'l> fn(&Line<'l>) -> Option<Named<'l>>,
     /// What a line says that begins a report, if the producer writes such lines. Below it a frame needs no module.
     pub(super) says: for<'l> fn(&'l str) -> Option<&'l str>,
     /// See [`Line::signal`].
     pub(super) signal: for<'l> fn(&Line<'l>) -> Option<usize>,
+    /// The kind of the address of frame 0 below a line that is not a frame, if that line shows it.
+    pub(super) kind_below: fn(&str) -> Option<AddressKind>,
 }
 
 /// Beginnings of a frame that are tried in one line: a title of a logger may have a number too.
 const MAX_BEGINNINGS: usize = 8;
 
 impl Form {
-    /// Reads what follows the last `#` in a line that is a frame, and the text before it; or a whole line without `#`.
-    pub(super) fn parse<'l>(&self, line: &'l str) -> Option<(&'l str, Line<'l>)> {
+    /// Reads what follows the last `#` in a line that is a frame, and the text before it; or a whole line without `#`. `continues`: the line
+    /// follows one of this form.
+    pub(super) fn parse<'l>(&self, line: &'l str, continues: bool) -> Option<(&'l str, Line<'l>)> {
         let begins = |&at: &usize| line[..at].chars().next_back().is_none_or(char::is_whitespace);
         let beginnings = line.rmatch_indices('#').map(|(at, _)| at).filter(begins);
         let read = beginnings
             .take(MAX_BEGINNINGS)
             .find_map(|at| Some((&line[..at], (self.read)(line[at..].trim_end())?)))
-            .or_else(|| Some(("", (self.read_bare)(line.trim())?)));
+            .or_else(|| Some(("", (self.read_bare)(line.trim(), continues)?)));
         let (before, mut line) = read?;
         line.signal = (self.signal)(&line);
         Some((before, line))

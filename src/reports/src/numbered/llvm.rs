@@ -7,7 +7,7 @@ use super::{columns, sanitizer};
 use crate::Format;
 
 pub(crate) const FORM: Form =
-    Form { format: Format::Llvm, read, read_bare: columns::llvm, named, says, signal };
+    Form { format: Format::Llvm, read, read_bare: columns::llvm, named, says, signal, kind_below: |_| None };
 
 /// Reads `#5 0x000055d0c1234567 (/opt/app+0x1165)`. With a symbolizer at hand LLVM names functions, with a place or the module; of code in no
 /// module it prints the address alone. All are return addresses, also the first, which is in the function that prints the stack; but for
@@ -36,7 +36,7 @@ fn read(text: &str) -> Option<Line<'_>> {
 
 /// LLVM's handler of signals calls `RunSignalHandlers`, which prints the stack; the trampoline called the handler.
 fn signal(line: &Line<'_>) -> Option<usize> {
-    [("llvm::sys::RunSignalHandlers(", 2), ("SignalHandler(", 1), ("__restore_rt", 0)]
+    [("llvm::sys::RunSignalHandlers(", 2), ("SignalHandler(", 1), ("__restore_rt", 0), ("_sigtramp", 0)]
         .into_iter()
         .find_map(|(name, frames)| line.names.starts_with(name).then_some(frames))
 }

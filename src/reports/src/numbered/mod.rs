@@ -12,7 +12,10 @@ mod sanitizer;
 mod stacks;
 mod systemd;
 
+use foldsym_symbolize::AddressKind;
+
 use crate::Format;
+use line::Form;
 pub use line::{AddressBase, AroundSignal, Line};
 
 pub(crate) use android::FORM as ANDROID;
@@ -21,10 +24,24 @@ pub(crate) use llvm::FORM as LLVM;
 pub(crate) use sanitizer::FORM as SANITIZER;
 pub(crate) use systemd::FORM as SYSTEMD;
 
-/// Reads a line that is a frame by the form of one format, and the text that a logger put before it. `None` if it is no such line.
+/// Reads a line that is a frame by the form of one format, and the text that a logger put before it. `None` if it is no such line. No two
+/// formats read the same line.
 pub fn parse(format: Format, line: &str) -> Option<(&str, Line<'_>)> {
-    // No two forms read the same line.
-    [SANITIZER, LLVM, ANDROID, SYSTEMD, MACOS].iter().find(|form| form.format == format)?.parse(line)
+    form(format)?.parse(line, false)
+}
+
+/// As [`parse`], of a line below one of this format. A line that two producers may have written is of the format of the lines above it.
+pub fn parse_next(format: Format, line: &str) -> Option<(&str, Line<'_>)> {
+    form(format)?.parse(line, true)
+}
+
+/// The kind of the address of frame 0 of a stack below a line that is not a frame; `None` if that line does not show it.
+pub fn kind_below(format: Format, heading: &str) -> Option<AddressKind> {
+    (form(format)?.kind_below)(heading.trim())
+}
+
+fn form(format: Format) -> Option<&'static Form> {
+    [&SANITIZER, &LLVM, &ANDROID, &SYSTEMD, &MACOS].into_iter().find(|form| form.format == format)
 }
 
 #[cfg(test)]

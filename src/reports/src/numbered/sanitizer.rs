@@ -21,8 +21,15 @@ use super::line::{AddressBase, Form, Line, Named, place_at_end};
 use crate::Format;
 use crate::names::{file_and_line, without_offset};
 
-pub(crate) const FORM: Form =
-    Form { format: Format::Sanitizer, read, read_bare: |_| None, named, says, signal: |_| None };
+pub(crate) const FORM: Form = Form {
+    format: Format::Sanitizer,
+    read,
+    read_bare: |_, _| None,
+    named,
+    says,
+    signal: |_| None,
+    kind_below: |_| None,
+};
 
 /// Reads `#1 0x55d0c1234567 in f app.cpp:3 (/opt/app+0x1567) (BuildId: abcd)`. All parts may be missing but the number, and one of
 /// address and module. `None` for the lines of other producers: debuggers write two spaces after the number, Android two digits at least, and

@@ -33,7 +33,7 @@ fn is_one(form: &Form, bytes: &[u8]) -> bool {
     let mut is_below = false;
     bytes.split(|byte| *byte == b'\n').any(|line| {
         let Ok(text) = std::str::from_utf8(line) else { return false };
-        let Some((_, line)) = form.parse(text) else {
+        let Some((_, line)) = form.parse(text, false) else {
             is_below = is_below || (form.says)(text).is_some();
             return false;
         };
@@ -102,7 +102,9 @@ impl<'b> Iterator for Frames<'b> {
             };
             // A number and an address alone are a frame inside of a stack.
             let is_bare = |line: &Line<'_>| line.place.is_none() && line.names.is_empty();
-            let parsed = self.form.parse(text).filter(|(_, line)| self.last.is_some() || !is_bare(line));
+            // The text was found to be of this form by other lines, or the user says so.
+            let parsed = self.form.parse(text, true);
+            let parsed = parsed.filter(|(_, line)| self.last.is_some() || !is_bare(line));
             let Some((_, line)) = parsed else {
                 self.other(text.trim());
                 continue;
@@ -197,6 +199,10 @@ fn symbols(wanted: &Wanted<'_>, report: &mut Report, with: &ReadWith<'_>) -> Res
         }
         // Without the file the frames have the report's names, and the answer says why it has none.
         let Ok(map) = with.symbolizer.file_of(module) else { continue };
+        // All names of the file are read, and demangled.
+        if with.symbolizer.leaves_long_work() {
+            return Err(ReportError::Stopped);
+        }
         if searched == MAX_SEARCHED {
             let problem = format!("functions are searched by name in {MAX_SEARCHED} modules only");
             report.warnings.push(problem);
@@ -220,21 +226,34 @@ fn module(name: &str, id: Option<&str>, options: &Options) -> Module {
 }
 
 impl Stacks<'_> {
-    fn place(&self, line: &Line<'_>) -> ReportedAddress {
+    /// The place of a line, and whether the function there is known not to be the one that the line names: a producer that does not know the
+    /// function may name the nearest one before the address.
+    fn place(&self, line: &Line<'_>) -> (ReportedAddress, bool) {
         let known = |(name, address)| Some((*self.known.get(&(name, line.id))?, address));
-        let Some((module, address)) = line.place.and_then(known) else { return ReportedAddress::Unknown };
+        let Some((module, address)) = line.place.and_then(known) else {
+            return (ReportedAddress::Unknown, false);
+        };
         match line.base {
-            AddressBase::Image => ReportedAddress::Image { module, address },
-            AddressBase::FirstSegment => ReportedAddress::Offset { module, offset: address },
-            AddressBase::Process => ReportedAddress::Mapped { module, address },
+            AddressBase::Image => (ReportedAddress::Image { module, address }, false),
+            AddressBase::FirstSegment => (ReportedAddress::Offset { module, offset: address }, false),
+            AddressBase::Process => (ReportedAddress::Mapped { module, address }, false),
             AddressBase::Symbol(symbol) => {
                 let names = self.symbols.get(&module);
-                match names.and_then(|names| names.start(symbol, address, None)) {
-                    Some(start) => ReportedAddress::Image { module, address: start.saturating_add(address) },
+                let at =
+                    |start: u64| ReportedAddress::Image { module, address: start.saturating_add(address) };
+                if let Some(start) = names.and_then(|names| names.start(symbol, address, None)) {
+                    return (at(start), false);
+                }
+                // `backtrace_symbols` of macOS counts from the module where it knows no function.
+                if self.form.format == Format::MacOs && line.place.is_some_and(|(name, _)| name == symbol) {
+                    return (ReportedAddress::Offset { module, offset: address }, true);
+                }
+                match names.and_then(|names| names.only_start(symbol)) {
+                    Some(start) => (at(start), true),
                     // The module is known all the same.
                     None => match number(line.given) {
-                        Some(address) => ReportedAddress::Mapped { module, address },
-                        None => ReportedAddress::Unknown,
+                        Some(address) => (ReportedAddress::Mapped { module, address }, false),
+                        None => (ReportedAddress::Unknown, false),
                     },
                 }
             }
@@ -248,20 +267,26 @@ impl ThreadSource for Stacks<'_> {
         // The first stack is that of the error. Further ones show where memory was allocated or freed, or where a thread was made.
         let crashed = std::mem::take(&mut self.is_first);
         let name = cut(first.heading.unwrap_or(""), MAX_NAME).to_owned();
+        let above = first.heading.and_then(self.form.kind_below);
         let mut thread = Thread { name, crashed, ..Thread::default() };
         let mut next = Some(first);
         let (mut is_full, mut signals) = (false, AroundSignal::default());
         while let Some(FrameOfStack { line, repeats, .. }) = next {
+            let mut is_before = false;
             if !repeats {
                 is_full = thread.frames.len() == MAX_FRAMES;
-                let place = self.place(&line);
+                let place;
+                (place, is_before) = self.place(&line);
                 if !is_full {
                     let at = thread.frames.len();
-                    let kind = signals.kind(at, line.signal, line.kind);
+                    let by_line = above.filter(|_| line.number == 0).unwrap_or(line.kind);
+                    let kind = signals.kind(at, line.signal, by_line);
                     thread.frames.push(StackFrame { place, kind });
                 }
             }
             if let (Some((function, file, number)), false) = ((self.form.named)(&line), is_full) {
+                // With its offset the name says where the frame is.
+                let function = if is_before { line.names } else { function };
                 let (function, file) = (self.texts.of(function), self.texts.of(file));
                 thread.name(thread.frames.len().saturating_sub(1), function, file, number);
             }

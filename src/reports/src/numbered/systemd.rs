@@ -6,7 +6,7 @@ use super::line::{AddressBase, Form, Line, Named, hex, is_padded, numbered};
 use crate::Format;
 
 pub(crate) const FORM: Form =
-    Form { format: Format::Systemd, read, read_bare: |_| None, named, says, signal };
+    Form { format: Format::Systemd, read, read_bare: |_, _| None, named, says, signal, kind_below: |_| None };
 
 /// Reads `#0  0x000055d0c1234567 n/a (/opt/app + 0x1139)`: the offset is from where the module is mapped. A frame of no module has `n/a` for
 /// it. Callers are return addresses.

@@ -208,17 +208,25 @@ fn signals_and_frames_without_a_module() {
     assert_eq!(report.modules.len(), 2);
 }
 
+fn llvm(text: &str) -> Option<Line<'_>> {
+    parse(Format::Llvm, text).map(|(_, line)| line)
+}
+
+fn macos(text: &str) -> Option<Line<'_>> {
+    parse(Format::MacOs, text).map(|(_, line)| line)
+}
+
 /// LLVM and macOS write the same columns, in other widths. A name of a file that is not at hand is the report's.
 #[test]
 fn lines_of_columns() {
-    let llvm = |text| parse(Format::Llvm, text).map(|(_, line)| line);
-    let macos = |text| parse(Format::MacOs, text).map(|(_, line)| line);
     let line = llvm("10 lib LLVM.so 0x00007f0012345678 f(int, \"0x \") + 54").unwrap();
     assert_eq!((line.number, line.place, line.kind), (10, Some(("lib LLVM.so", 54)), AddressKind::Return));
     assert_eq!((line.base, line.given), (AddressBase::Symbol("f(int, \"0x \")"), "0x00007f0012345678"));
     let line = llvm("4  opt 0x000055d0c1234568").unwrap();
     assert_eq!((line.place, line.base), (Some(("opt", 0x55d0_c123_4568)), AddressBase::Process));
     let line = macos("0   app    0x0000000100003f50 main + 16").unwrap();
+    assert_eq!((line.place, line.kind), (Some(("app", 16)), AddressKind::Return));
+    let line = macos("0   app                           \t0x0000000100003f50 main + 16").unwrap();
     assert_eq!((line.place, line.kind), (Some(("app", 16)), AddressKind::Exact));
     for text in [
         "",
@@ -241,4 +249,99 @@ fn lines_of_columns() {
     let kinds: Vec<AddressKind> = thread.frames.iter().map(|frame| frame.kind).collect();
     assert_eq!(kinds, [AddressKind::Return, AddressKind::Return, AddressKind::Exact, AddressKind::Exact]);
     assert_eq!(&*thread.names[0].function, "llvm::sys::RunSignalHandlers()");
+}
+
+/// From frame 100 on the modules of LLVM's dumps begin where macOS's do. If the longest of them has 36 letters, the lines of that
+/// module are those that macOS would write, and the others are not.
+#[test]
+fn a_deep_stack_of_llvm_is_read_to_its_end() {
+    let text = include_str!("../../tests/reports/llvm-deep.txt");
+    let lines: Vec<&str> = text.lines().skip(1).collect();
+    assert_eq!((lines.len(), Format::of(text.as_bytes())), (110, Some(Format::Llvm)));
+    let report = read_form(Format::Llvm, text.as_bytes(), &Options::default()).unwrap();
+    assert_eq!((report.threads.len(), report.modules.len()), (1, 3));
+    let thread = &report.threads[0];
+    assert_eq!((thread.frames.len(), &*thread.names.last().unwrap().function), (110, "_start"));
+    assert_eq!(thread.frames[4].kind, AddressKind::Exact, "the signal interrupted it");
+    for line in &lines {
+        assert!(parse_next(Format::Llvm, line).is_some(), "{line}");
+    }
+    assert!(llvm(lines[107]).is_some() && macos(lines[107]).is_none(), "{}", lines[107]);
+    assert!(llvm(lines[106]).is_none() && macos(lines[106]).is_some(), "{}", lines[106]);
+    // The same lines where no module has 35 letters are LLVM's by themselves.
+    for line in text.lines().skip(101) {
+        let narrow = line.replace("a_program_with_thirty_five_letters.o", "a_program_of_thirty_letters.exe");
+        let narrow = narrow.replace("libc.so.6     ", "libc.so.6");
+        assert!(llvm(&narrow).is_some() && macos(&narrow).is_none(), "{narrow}");
+    }
+}
+
+/// Apple's crash reports have a tab before the address, and as many digits as it has. Its tools put the place in the source behind the offset.
+#[test]
+fn crash_reports_of_apple() {
+    let text = "Thread 0 Crashed:: Dispatch queue: com.apple.main-thread\n\
+                0   libsystem_kernel.dylib        \t    0x7ff808ebbaba mach_msg_trap + 10\n\
+                1   SwiftUI                       \t    0x7ff913d0f91f static App.main() + 63\n\
+                2   Capturinator                  \t       0x10b1fdd06 0x10b1fb000 + 11526\n\
+                3   TouchCanvas                   \t0x0000000102afb3d0 f(a + b:) + 304 (NSString + View.swift:231)\n\
+                4   TouchCanvas                   \t0x0000000102afb3d8 g() + 8 (<compiler-generated>:0)\n\
+                5   TouchCanvas                   \t0x0000000102afb3e0 h() + 16 (in TouchCanvas)\n\
+                \n\
+                Thread 1:\n\
+                0   libsystem_pthread.dylib       \t    0x7ff808ef3fec start_wqthread + 0\n\
+                1   ???                           \t               0x0 ???\n\
+                2   ???                           \t0x0000000000000000 0 + 0\n";
+    assert_eq!(Format::of(text.as_bytes()), Some(Format::MacOs));
+    let report = read_form(Format::MacOs, text.as_bytes(), &Options::default()).unwrap();
+    assert_eq!(report.threads.len(), 2);
+    let (first, second) = (&report.threads[0], &report.threads[1]);
+    assert!(first.frames[0].kind == AddressKind::Exact && second.frames[0].kind == AddressKind::Exact);
+    assert_eq!((second.frames.len(), second.names.len()), (3, 1));
+    assert!(first.frames[1..].iter().all(|frame| frame.kind == AddressKind::Return));
+    assert_eq!(first.frames[2].place, ReportedAddress::Offset { module: 2, offset: 11526 });
+    let names: Vec<(u32, &str, &str, u32)> =
+        first.names.iter().map(|name| (name.frame, &*name.function, &*name.file, name.line)).collect();
+    assert_eq!(
+        names,
+        [
+            (0, "mach_msg_trap", "", 0),
+            (1, "static App.main()", "", 0),
+            (3, "f(a + b:)", "NSString + View.swift", 231),
+            (4, "g()", "", 0),
+            (5, "h()", "", 0),
+        ]
+    );
+    let backtrace =
+        text.replace("Thread 0 Crashed:: Dispatch queue: com.apple.main-thread", "Last Exception Backtrace:");
+    let report = read_form(Format::MacOs, backtrace.as_bytes(), &Options::default()).unwrap();
+    assert_eq!(report.threads[0].frames[0].kind, AddressKind::Return);
+}
+
+/// `backtrace_symbols` has return addresses alone, but for a signal; and counts from the module where it knows no function.
+#[test]
+fn what_backtrace_symbols_of_macos_writes() {
+    let text = "0   app                                 0x0000000100003f50 handler + 32\n\
+                1   libsystem_platform.dylib            0x0000000195572584 _sigtramp + 56\n\
+                2   app                                 0x0000000100003e50 app + 15952\n\
+                3   app                                 0x0000000100003e90 main + 16\n";
+    let report = read_form(Format::MacOs, text.as_bytes(), &Options::default()).unwrap();
+    let frames = &report.threads[0].frames;
+    let kinds: Vec<AddressKind> = frames.iter().map(|frame| frame.kind).collect();
+    assert_eq!(kinds, [AddressKind::Return, AddressKind::Exact, AddressKind::Exact, AddressKind::Return]);
+    assert_eq!(frames[2].place, ReportedAddress::Offset { module: 0, offset: 15952 });
+    for line in [
+        "104 app                                  0x0000000100003f50 main + 16",
+        "104 app                                 0x100003f50 main + 16",
+        "104 app                           \t100003f50 main + 16",
+        "104 \t0x100003f50 main + 16",
+        "104app                           \t0x100003f50 main + 16",
+        "3  app                           \t0x100003f50 main + 16",
+        "3   app                           \t0x10000000000003f50 main + 16",
+        "3   app                           \t0x+3f50 main + 16",
+        "3   app                           \t0x100003f50 main",
+        "3   app                          \t0x100003f50 main + 16",
+        "104 state\t0x12 a + 1",
+    ] {
+        assert!(macos(line).is_none(), "{line}");
+    }
 }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use foldsym_reports::{Format, Options, Reader, Report, ReportedName, read, read_with};
-use foldsym_symbolize::{Innermost, Query, Symbolizer};
+use foldsym_reports::{Format, Options, Reader, Report, ReportError, ReportedName, read, read_with};
+use foldsym_symbolize::{Innermost, Query, ReportedAddress, Symbolizer};
 
 fn file(name: &str) -> Vec<u8> {
     std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reports").join(name)).unwrap()
@@ -218,4 +218,20 @@ fn only_an_answer_replaces_a_name_of_the_report() {
     let one = json(text.as_bytes(), &symbolizer);
     assert_eq!(one.matches("\"Source\":\"report\"").count(), 1, "{one}");
     assert!(one.contains("theirs") && !one.contains("x.c\",\"Line\":2"), "{one}");
+}
+
+/// All names of a file are read for lines that name functions: a thread that must not be kept waiting leaves that to others.
+#[test]
+fn functions_of_lines_are_searched_by_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reports/crash");
+    let symbolizer = Symbolizer::builder().search([program]).cache(folder.path()).build().unwrap();
+    let quick = symbolizer.without_opening();
+    let text = b"0  crash 0x0000000000001000 main + 16\n";
+    let here =
+        |symbolizer: &Symbolizer| read(text, symbolizer).map(|report| report.threads[0].frames[0].place);
+    // The file is not open yet.
+    assert!(matches!(here(&quick), Ok(ReportedAddress::Mapped { .. })) && quick.take_left());
+    assert!(matches!(here(&symbolizer), Ok(ReportedAddress::Image { .. })));
+    assert!(matches!(here(&quick), Err(ReportError::Stopped)) && quick.take_left());
 }

@@ -414,7 +414,8 @@ fn functions_of_lines_without_a_symbolizer_are_found() {
                 1  demo.elf 0x00007f0012345679 demo_main + 69\n\
                 2  demo.elf 0x00007f001234567a\n\
                 3  demo.elf 0x00007f001234567b demo_main + 99999\n\
-                4  libgone.so 0x00007f001234567c gone() + 9\n";
+                4  libgone.so 0x00007f001234567c gone() + 9\n\
+                5  demo.elf 0x00007f001234567d demo::crash() + 1189\n";
     let macos = "0   demo.elf                            0x00007f0012345678 _ZN4demo5crashEv + 32\n\
                  1   demo.elf                            0x00007f0012345679 demo_main + 69\n\
                  2   demo.elf                            0x00007f001234567a 0x100000000 + 4660\n";
@@ -433,7 +434,8 @@ fn functions_of_lines_without_a_symbolizer_are_found() {
         assert_eq!(of(2), ["\"\"", "\"0x7f001234567a\"", "null"], "{frames}");
         if format == "llvm" {
             // The offset is not in the function: the name is that of another function before it.
-            assert_eq!(of(3), ["\"demo_main\"", "\"0x7f001234567b\"", "\"report\""], "{frames}");
+            assert_eq!(of(3), ["\"demo_main + 99999\"", "\"0x219d8f\"", "\"report\""], "{frames}");
+            assert_eq!(of(5), ["\"demo_main\"", "\"0x201735\"", "null"], "{frames}");
             assert_eq!(of(4), ["\"gone()\"", "\"0x7f001234567c\"", "\"report\""], "{frames}");
         }
     }

@@ -34,6 +34,9 @@ const MAX_FRAMES: usize = 1 << 16;
 /// Bytes of the lines of one stack, which are kept until it ends; a stack ends at the line that reaches them.
 const MAX_STACK_BYTES: usize = 16 << 20;
 
+/// Characters that are kept of a line above a stack.
+const MAX_HEADING: usize = 128;
+
 /// Copies standard input, or files in order.
 #[inline(never)] // see `perform`
 pub(crate) fn run(args: &Filter) -> Result<u8, Failure> {
@@ -49,6 +52,7 @@ pub(crate) fn run(args: &Filter) -> Result<u8, Failure> {
         pending: Vec::new(),
         pending_bytes: 0,
         markup: Markup::default(),
+        heading: String::new(),
     };
     let copied = filter.all(&args.files);
     // Also before an error: a log loses nothing of what was read.
@@ -91,6 +95,8 @@ struct State<'s> {
     /// Bytes of the lines of `pending`.
     pending_bytes: usize,
     markup: Markup,
+    /// The start of the last line that was no frame.
+    heading: String,
 }
 
 impl State<'_> {
@@ -137,9 +143,17 @@ impl State<'_> {
     fn line(&mut self, whole: &str) {
         let (line, returns) = whole.strip_suffix('\r').map_or((whole, false), |line| (line, true));
         self.markup.context(line);
-        let Some((form, frame)) = forms::parse(line, &self.markup) else {
+        let above = self.pending.last().map(|last| last.form);
+        let Some((form, mut frame)) = forms::parse(line, &self.markup, above) else {
+            self.heading.clear();
+            self.heading.extend(whole.chars().take(MAX_HEADING));
             return self.other(whole.as_bytes());
         };
+        if frame.number == Some(0)
+            && let Some(kind) = forms::kind_below(form, &self.heading)
+        {
+            frame.kind = Some(kind);
+        }
         // A frame 0 begins a stack, even right after another stack.
         let begins = frame.number == Some(0)
             || self.pending.len() == MAX_FRAMES
@@ -180,7 +194,13 @@ impl State<'_> {
             self.by_symbol.insert(key.clone(), names);
         }
         let Some(Some((name, functions))) = self.by_symbol.get(&key) else { return ReportedAddress::Unknown };
-        match functions.start(&symbol.name, frame.address, symbol.size) {
+        let start = functions.start(&symbol.name, frame.address, symbol.size);
+        // `backtrace_symbols` of macOS counts from the module where it knows no function.
+        if start.is_none() && symbol.is_nearest && symbol.name == module {
+            return ReportedAddress::Offset { module: index, offset: frame.address };
+        }
+        let before = || functions.only_start(&symbol.name).filter(|_| symbol.is_nearest);
+        match start.or_else(before) {
             Some(start) => self.process.place(name, frame.id.as_deref(), start.wrapping_add(frame.address)),
             None => ReportedAddress::Unknown,
         }

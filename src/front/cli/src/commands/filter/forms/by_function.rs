@@ -24,7 +24,7 @@ pub(super) fn backtrace(line: &str) -> Option<Frame> {
         given: given.to_owned(),
         module: Some(module.to_owned()),
         address: hex(offset)?,
-        symbol: (!name.is_empty()).then(|| Symbol { name: name.to_owned(), size: None }),
+        symbol: (!name.is_empty()).then(|| Symbol { name: name.to_owned(), size: None, is_nearest: false }),
         ..Frame::default()
     })
 }
@@ -74,7 +74,7 @@ pub(super) fn kernel(line: &str) -> Option<Frame> {
         module: Some(module),
         id: id.map(str::to_owned),
         address: offset,
-        symbol: Some(Symbol { name: name.to_owned(), size: Some(size) }),
+        symbol: Some(Symbol { name: name.to_owned(), size: Some(size), is_nearest: false }),
         // The kernel prints `?` before an address that its unwinder did not confirm.
         is_doubtful: is_start || before.trim_end().ends_with('?'),
         kind: Some(if is_counter || is_start { AddressKind::Exact } else { AddressKind::Return }),

@@ -8,6 +8,8 @@ pub(crate) struct Symbol {
     pub(crate) name: String,
     /// Bytes from this symbol to the next.
     pub(crate) size: Option<u64>,
+    /// The producer may have named the nearest symbol before the address: the offset may be beyond that function.
+    pub(crate) is_nearest: bool,
 }
 
 /// A frame as its line has it.

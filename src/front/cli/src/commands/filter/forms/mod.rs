@@ -7,6 +7,7 @@ mod markup;
 mod numbered;
 
 use foldsym_reports::Format;
+use foldsym_symbolize::AddressKind;
 pub(super) use frame::{Frame, Symbol};
 pub(super) use markup::Markup;
 
@@ -35,6 +36,8 @@ pub(super) enum Form {
 struct Reader {
     form: Form,
     read: fn(&str, &Markup) -> Option<Frame>,
+    /// Reads a line below one of this form, if some lines show their form only so.
+    read_next: Option<fn(&str) -> Option<Frame>>,
     /// Lines that producers wrote.
     #[cfg_attr(not(test), expect(dead_code, reason = "tests hold each example against all other forms"))]
     examples: &'static [&'static str],
@@ -45,6 +48,7 @@ const READERS: &[Reader] = &[
     Reader {
         form: Form::Sanitizer,
         read: |line, _| numbered::frame(Format::Sanitizer, line),
+        read_next: None,
         examples: &[
             "    #0 0x55d0c1234253  (/opt/app+0x1253) (BuildId: 73a18bb0f231bd63)",
             "    #1 0x7f0012345678 in f(int) app.cpp:3:5 (/opt/app+0x1678)",
@@ -59,6 +63,7 @@ const READERS: &[Reader] = &[
     Reader {
         form: Form::Llvm,
         read: |line, _| numbered::frame(Format::Llvm, line),
+        read_next: Some(|line| numbered::next_frame(Format::Llvm, line)),
         examples: &[
             " #5 0x000055d0c1234567 (/opt/app+0x1165)",
             "#12 0x00007f0012345678 (/lib/x86_64-linux-gnu/libc.so.6+0x2724a)",
@@ -67,11 +72,15 @@ const READERS: &[Reader] = &[
             "0  libLLVM.so.22.1 0x00007f0012345678 llvm::sys::PrintStackTrace(llvm::raw_ostream&, int) + 54",
             "4  opt             0x000055d0c1234568",
             "112 libLLVM.so.22.1 0x00007f0012345678 main + 54",
+            "104 libpython3.11.so.1.0                          0x000078ddc3a4fda0 PyEval_EvalCode + 190",
+            "104 libc.so.6                           0x000078ddcc642990",
+            "1004 libpython3.11.so.1.0                          0x000078ddc3a4fda0 PyEval_EvalCode + 190",
         ],
     },
     Reader {
         form: Form::Android,
         read: |line, _| numbered::frame(Format::Android, line),
+        read_next: None,
         examples: &[
             "      #00 pc 0000000000001253  /data/app/lib.so (boom+20) (BuildId: 73a18bb0f231bd63)",
             "10-01 12:00:00.123  1234  1234 F DEBUG   :       #01 pc 00000000000e3a4c  /system/lib64/libc.so (abort+168)",
@@ -81,6 +90,7 @@ const READERS: &[Reader] = &[
     Reader {
         form: Form::Systemd,
         read: |line, _| numbered::frame(Format::Systemd, line),
+        read_next: None,
         examples: &[
             "                #0  0x0000000000408c96 n/a (/opt/app + 0x8c96)",
             "                #11 0x00007f0012345678 __libc_start_main (libc.so.6 + 0x2724a)",
@@ -89,26 +99,35 @@ const READERS: &[Reader] = &[
     Reader {
         form: Form::Markup,
         read: markup::frame,
+        read_next: None,
         examples: &["[123.456] 1102:1104> {{{bt:1:0x8000:ra}}}"],
     },
     Reader {
         form: Form::Backtrace,
         read: |line, _| by_function::backtrace(line),
+        read_next: None,
         examples: &["/opt/app(+0x1567) [0x55d0c1234567]", "lib.so(f+0x12) [0x7f0012345678]", "app(+0x1567)"],
     },
     Reader {
         form: Form::MacOs,
         read: |line, _| numbered::frame(Format::MacOs, line),
+        read_next: None,
         examples: &[
             "3   app                                 0x0000000100003f50 main + 16",
             "112 app                                 0x0000000100003f50 main + 16",
             "\t0   CoreFoundation                      0x00007ff80c123456 __exceptionPreprocess + 242",
             "2   app                                 0x0000000100001234 0x100000000 + 4660",
+            "104 a_module_of_more_than_thirty_five_letters 0x0000000100003f50 main + 16",
+            "1004app                                 0x0000000100003f50 main + 16",
+            "102 SwiftUI                       \t    0x7ff913d0f91f static App.main() + 63",
+            "103 Capturinator                  \t       0x10b1fdd06 0x10b1fb000 + 11526",
+            "0   TouchCanvas                   \t0x0000000102afb3d0 CanvasView.updateEstimatedPropertiesForTouches(_:) + 304 (CanvasView.swift:231)",
         ],
     },
     Reader {
         form: Form::Kernel,
         read: |line, _| by_function::kernel(line),
+        read_next: None,
         examples: &[
             "[   12.345678]  do_idle+0x1f/0x40",
             "[    1.2] RIP: 0010:f.isra.0+0x1f/0x40 [ext4]",
@@ -121,15 +140,21 @@ const READERS: &[Reader] = &[
     },
 ];
 
-/// Reads a line; `None` if it is not a frame.
-pub(super) fn parse(line: &str, markup: &Markup) -> Option<(Form, Frame)> {
-    READERS.iter().find_map(|reader| Some((reader.form, (reader.read)(line, markup)?)))
+/// Reads a line below one of the form `above`, if that was a frame too; `None` if it is not a frame.
+pub(super) fn parse(line: &str, markup: &Markup, above: Option<Form>) -> Option<(Form, Frame)> {
+    let next = READERS.iter().filter(|reader| Some(reader.form) == above);
+    let next = next.filter_map(|reader| Some((reader.form, reader.read_next?(line)?))).next();
+    next.or_else(|| READERS.iter().find_map(|reader| Some((reader.form, (reader.read)(line, markup)?))))
+}
+
+/// The kind of the address of frame 0 below a line that is not a frame, if that line shows it.
+pub(super) fn kind_below(form: Form, heading: &str) -> Option<AddressKind> {
+    let format = (form == Form::MacOs).then_some(Format::MacOs)?;
+    foldsym_reports::numbered::kind_below(format, heading)
 }
 
 #[cfg(test)]
 mod tests {
-    use foldsym_symbolize::AddressKind;
-
     use super::*;
 
     fn markup() -> Markup {
@@ -156,7 +181,7 @@ mod tests {
 
     #[test]
     fn frames_behind_text_and_of_unknown_modules() {
-        let parse = |line: &str| parse(line, &Markup::default()).unwrap().1;
+        let parse = |line: &str| parse(line, &Markup::default(), None).unwrap().1;
         let frame = parse("app_1  |     #7 0x55d0c1234253  (/opt/app+0x1253)");
         assert_eq!((frame.prefix.as_str(), frame.number, frame.address), ("app_1  |     ", Some(7), 0x1253));
         // The title of a logger may have a number.
@@ -194,7 +219,7 @@ mod tests {
     #[test]
     fn parts_of_frames() {
         let markup = markup();
-        let parse = |line: &str| parse(line, &markup);
+        let parse = |line: &str| parse(line, &markup, None);
         let (form, frame) =
             parse("    #3 0x55d0 in f(int) (.cold) a.cpp:3 (/opt/my (x)/app+0x1567) (BuildId: ab)").unwrap();
         assert_eq!((form, frame.number, frame.given.as_str()), (Form::Sanitizer, Some(3), "0x55d0"));
@@ -295,7 +320,7 @@ mod tests {
             "/0x2",
             "a/b/0x12",
         ] {
-            assert!(parse(line, &markup).is_none(), "{line}");
+            assert!(parse(line, &markup, None).is_none(), "{line}");
         }
     }
 }

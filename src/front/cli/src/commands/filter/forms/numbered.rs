@@ -2,13 +2,21 @@
 //! systemd-coredump writes, and `backtrace_symbols` of macOS. [`foldsym_reports::numbered`] reads their lines.
 
 use foldsym_reports::Format;
-use foldsym_reports::numbered::{self, AddressBase};
+use foldsym_reports::numbered::{self, AddressBase, Line};
 
 use super::frame::{Frame, Symbol};
 
 /// Reads a line of one of these formats.
 pub(super) fn frame(format: Format, line: &str) -> Option<Frame> {
-    let (prefix, line) = numbered::parse(format, line)?;
+    frame_of(format, numbered::parse(format, line)?)
+}
+
+/// Reads a line below one of this format.
+pub(super) fn next_frame(format: Format, line: &str) -> Option<Frame> {
+    frame_of(format, numbered::parse_next(format, line)?)
+}
+
+fn frame_of(format: Format, (prefix, line): (&str, Line<'_>)) -> Option<Frame> {
     // In a log a number and an address alone are too little.
     let is_frame = line.place.is_some()
         || format == Format::Llvm && !line.names.is_empty()
@@ -17,7 +25,7 @@ pub(super) fn frame(format: Format, line: &str) -> Option<Frame> {
     let (module, address) =
         line.place.map_or((None, 0), |(module, address)| (Some(module.to_owned()), address));
     let symbol = match line.base {
-        AddressBase::Symbol(name) => Some(Symbol { name: name.to_owned(), size: None }),
+        AddressBase::Symbol(name) => Some(Symbol { name: name.to_owned(), size: None, is_nearest: true }),
         _ => None,
     };
     // The log does not say where its modules were loaded.
