@@ -25,6 +25,8 @@ pub(super) fn backtrace(line: &str) -> Option<Frame> {
         module: Some(module.to_owned()),
         address: hex(offset)?,
         symbol: (!name.is_empty()).then(|| Symbol { name: name.to_owned(), size: None, is_nearest: false }),
+        // The first is that of the call of `backtrace`, which leaves itself out.
+        kind: Some(AddressKind::Return),
         ..Frame::default()
     })
 }
