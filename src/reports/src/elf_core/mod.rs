@@ -194,6 +194,7 @@ fn cpu_of(core: &Core<'_>) -> Result<Cpu, ReportError> {
     Ok(match (core.machine, core.is_64) {
         (elf::EM_X86_64, true) => Cpu::X86_64,
         (elf::EM_AARCH64, true) => Cpu::Arm64,
+        (elf::EM_386, false) => Cpu::X86,
         // x32 is one of these: the processor's number is that of x86-64.
         (elf::EM_X86_64 | elf::EM_AARCH64, false) => {
             return Err(damaged(format!(
@@ -366,14 +367,16 @@ impl<'c> Core<'c> {
         }
         signal.code = word(8).map(|code| code as u32 as i32);
         if signal.is_fault() {
-            // `si_addr` follows three numbers of 4 bytes and is aligned to 8.
-            signal.address = self.siginfo.and_then(|info| self.word(info, 16));
+            // `si_addr` follows three numbers of 4 bytes, and is aligned to its own size.
+            let at = if self.is_64 { 16 } else { 12 };
+            signal.address = self.siginfo.and_then(|info| self.word(info, at));
         }
         signal
     }
 
     fn process_id(&self) -> Option<u64> {
-        number(self.process?.get(PROCESS_ID)?, self.endian)
+        let place = if self.is_64 { PROCESS_ID } else { PROCESS_ID_32 };
+        number(self.process?.get(place)?, self.endian)
     }
 }
 
@@ -444,11 +447,12 @@ fn note_of<H: FileHeader<Endian = Endianness>>(memory: &[u8]) -> Option<BuildId>
     None
 }
 
-/// Offset and length of the program's short name (`pr_fname`) in `NT_PRPSINFO`, for the structure of a 64-bit process; other structures are
-/// refused.
+/// Offset and length of the program's short name (`pr_fname`) in `NT_PRPSINFO`: for the structure of a 64-bit process, and for that of i386.
 const SHORT_NAME: std::ops::Range<usize> = 40..56;
+const SHORT_NAME_32: std::ops::Range<usize> = 28..44;
 /// The same of the process id (`pr_pid`).
 const PROCESS_ID: std::ops::Range<usize> = 24..28;
+const PROCESS_ID_32: std::ops::Range<usize> = 12..16;
 
 /// Types of entries of the auxiliary vector: the address of the program's own program headers, and that of the image of the vDSO.
 const AT_PHDR: u64 = 3;
@@ -573,7 +577,8 @@ fn symbols_of(image: &[u8]) -> Option<std::sync::Arc<foldsym_symbolize::SymbolMa
 }
 
 fn short_name(core: &Core<'_>) -> String {
-    let name = core.process.and_then(|info| info.get(SHORT_NAME)).unwrap_or_default();
+    let place = if core.is_64 { SHORT_NAME } else { SHORT_NAME_32 };
+    let name = core.process.and_then(|info| info.get(place)).unwrap_or_default();
     text(name.split(|byte| *byte == 0).next().unwrap_or_default())
 }
 

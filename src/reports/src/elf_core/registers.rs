@@ -1,12 +1,13 @@
 //! Converts the registers of a thread (`struct elf_prstatus` of Linux) for `minidump-unwind`.
 
-use minidump::format::{CONTEXT_AMD64, CONTEXT_ARM64, ContextFlagsCpu};
+use minidump::format::{CONTEXT_AMD64, CONTEXT_ARM64, CONTEXT_X86, ContextFlagsCpu};
 use minidump::system_info::Cpu;
 use minidump::{MinidumpContext, MinidumpRawContext};
 use object::{Endian as _, Endianness};
 
-/// Offset of the registers on processors with words of 8 bytes.
-const REGISTERS: usize = 112;
+/// Offsets of the thread's id and of the registers in `struct elf_prstatus`, and the bytes of a register: by the size of a word.
+const OF_64: (usize, usize, usize) = (32, 112, 8);
+const OF_32: (usize, usize, usize) = (24, 72, 4);
 
 /// The thread's id, its signal, and its registers; `None` if they are truncated.
 pub(super) fn read(status: &[u8], cpu: Cpu, endian: Endianness) -> Option<(u64, u32, MinidumpContext)> {
@@ -18,11 +19,13 @@ pub(super) fn read(status: &[u8], cpu: Cpu, endian: Endianness) -> Option<(u64, 
         Endianness::Big => u16::from_be_bytes([current[0], current[1]]),
     };
     let signal = if current != 0 { current.into() } else { u32::try_from(signal).unwrap_or(0) };
-    let id = number(status.get(32..36)?, endian)?;
+    let (of_id, registers, size) = if cpu == Cpu::X86 { OF_32 } else { OF_64 };
+    let id = number(status.get(of_id..of_id + 4)?, endian)?;
     let register = |index: usize| {
-        let at = REGISTERS + 8 * index;
-        number(status.get(at..at + 8)?, endian)
+        let at = registers + size * index;
+        number(status.get(at..at + size)?, endian)
     };
+    let half = |index: usize| u32::try_from(register(index)?).ok();
     let raw = match cpu {
         // The order of `struct user_regs_struct`. 15 is `orig_rax`, 17 is `cs` and 18 is `eflags`, which unwinding does not need.
         Cpu::X86_64 => MinidumpRawContext::Amd64(CONTEXT_AMD64 {
@@ -45,6 +48,21 @@ pub(super) fn read(status: &[u8], cpu: Cpu, endian: Endianness) -> Option<(u64, 
             rip: register(16)?,
             rsp: register(19)?,
             ..CONTEXT_AMD64::default()
+        }),
+        // The order of `struct user_regs_struct` of i386. 7 to 10 are segments, and 11 is `orig_eax`.
+        Cpu::X86 => MinidumpRawContext::X86(CONTEXT_X86 {
+            context_flags: ContextFlagsCpu::CONTEXT_X86.bits(),
+            ebx: half(0)?,
+            ecx: half(1)?,
+            edx: half(2)?,
+            esi: half(3)?,
+            edi: half(4)?,
+            ebp: half(5)?,
+            eax: half(6)?,
+            eip: half(12)?,
+            eflags: half(14)?,
+            esp: half(15)?,
+            ..CONTEXT_X86::default()
         }),
         Cpu::Arm64 => {
             // The order of `struct user_pt_regs`: x0 to x30, `sp`, `pc`.

@@ -265,3 +265,35 @@ fn the_vdso_is_unwound_by_its_image_in_the_core() {
     assert_eq!(found, by_rows(&[("main", AddressKind::Return)]), "{:?}", thread.trust);
     assert!(!thread.trust.contains(&Trust::Gap), "{:?}", thread.trust);
 }
+
+/// A process of 32 bits has other registers, and other places of them in the notes.
+#[test]
+fn a_core_of_i386_is_walked() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, program) = (folder.path().join("small.c"), folder.path().join("small"));
+    let text = "int *volatile nothing;\n\
+                __attribute__((noinline)) int crash(int x) { return *nothing + x; }\n\
+                __attribute__((noinline)) int outer(int x) { return crash(x) + 1; }\n\
+                int main(int c, char **v) { return outer(c) + 1; }\n";
+    std::fs::write(&source, text).unwrap();
+    let mut gcc = Command::new("i686-linux-gnu-gcc");
+    let made = gcc.args(["-g", "-O1", "-fomit-frame-pointer", "-o"]).arg(&program).arg(&source).status();
+    if !made.is_ok_and(|status| status.success()) {
+        return println!("skipped: needs gcc for i686");
+    }
+    let Some(core) = core_of(&program, "x") else { return };
+    assert_eq!((core[4], core[18]), (1, 3), "32 bits, EM_386");
+    let symbolizer = Symbolizer::builder().search([&program]).build().unwrap();
+    let report = read_with(&core, &symbolizer, &with_libraries()).unwrap();
+    let found = functions(&report, &symbolizer);
+    let expected = [
+        ("crash", AddressKind::Exact, Trust::Context),
+        ("outer", AddressKind::Return, Trust::Cfi),
+        ("main", AddressKind::Return, Trust::Cfi),
+    ];
+    assert_eq!(found, expected.map(|(name, kind, trust)| (name.to_owned(), kind, trust)));
+    assert_eq!((report.crash_address, report.about.cpu.as_str()), (Some(0), "x86"));
+    assert!(report.about.process.is_some() && report.reason.contains("SIGSEGV"), "{}", report.reason);
+    let names: Vec<&str> = report.modules.iter().map(|module| module.file_name()).collect();
+    assert!(names.contains(&"small") && names.contains(&"libc.so.6"), "{names:?}");
+}
