@@ -91,7 +91,7 @@ fn eh_frame<'f>(file: &object::File<'f, impl ReadRef<'f>>) -> Option<OwnedSectio
     Some(OwnedSection { bytes, eh: true, address: section.address() })
 }
 
-/// The section with the debug information, which may be compressed: Go has no other one. One that zstd compressed is not read.
+/// The section with the debug information, which may be compressed: Go has no other one.
 fn debug_frame<'f>(file: &object::File<'f, impl ReadRef<'f>>) -> Option<OwnedSection> {
     let section = file.section_by_name(".debug_frame")?;
     let compressed =
@@ -101,6 +101,10 @@ fn debug_frame<'f>(file: &object::File<'f, impl ReadRef<'f>>) -> Option<OwnedSec
         CompressionFormat::None => bytes.extend_from_slice(compressed.data),
         CompressionFormat::Zlib => {
             let stream = ZlibDecoder::new(compressed.data);
+            stream.take(compressed.uncompressed_size).read_to_end(&mut bytes).ok()?;
+        }
+        CompressionFormat::Zstandard => {
+            let stream = zstd::stream::read::Decoder::with_buffer(compressed.data).ok()?;
             stream.take(compressed.uncompressed_size).read_to_end(&mut bytes).ok()?;
         }
         _ => return None,

@@ -170,3 +170,33 @@ fn a_signal_saves_all_registers() {
     let arm64 = restored(Cpu::Arm64, signal::Layout::Arm64, &words);
     assert_eq!(["x0", "fp", "sp", "pc"].map(|name| value(&arm64, name)), [1, 29, 31, 32]);
 }
+
+/// The linker compresses the section with the debug information, as distributions have it do.
+#[test]
+fn a_compressed_debug_frame_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("a.c");
+    std::fs::write(&source, "int f(int x) { return x * 3; }\nvoid _start(void) { f(2); for (;;); }\n")
+        .unwrap();
+    let mut covered = Vec::new();
+    for kind in ["none", "zlib", "zstd"] {
+        let program = folder.path().join(kind);
+        let mut gcc = std::process::Command::new("gcc");
+        gcc.args([
+            "-g",
+            "-fno-asynchronous-unwind-tables",
+            "-fno-unwind-tables",
+            "-nostdlib",
+            "-static",
+            "-no-pie",
+        ]);
+        gcc.arg(format!("-Wl,--compress-debug-sections={kind}")).arg("-o").arg(&program).arg(&source);
+        if !gcc.status().is_ok_and(|status| status.success()) {
+            return println!("skipped: needs gcc and a linker with zstd");
+        }
+        let program = program::Program::open(&program, None).unwrap_or_else(|| panic!("{kind}"));
+        let entry = (0x40_0000..0x41_0000u64).find(|&address| program.covers(address));
+        covered.push(entry.unwrap_or_else(|| panic!("{kind}")));
+    }
+    assert!(covered.iter().all(|entry| entry == &covered[0]));
+}
