@@ -6,7 +6,7 @@ use foldsym_reports::{Options, Reader, ReportError, Thread};
 use foldsym_symbolize::{GivenStack, Innermost, Query, Requests, Worker, json};
 
 use crate::log::Counts;
-use crate::memory::Held;
+use crate::memory::{Held, SHORT_ANSWER};
 use crate::refusal::Refusal;
 
 /// An answer that is being written.
@@ -23,6 +23,10 @@ pub(crate) struct Writing<'w> {
     pub(crate) most: usize,
     /// How long it may still wait for memory.
     pub(crate) patience: Duration,
+    /// The thread is for short answers: it is given up where it is none, or would wait.
+    pub(crate) is_for_short: bool,
+    /// It was given up, so that another thread makes it.
+    pub(crate) is_long: bool,
     /// There was no memory for more of it.
     pub(crate) is_out: bool,
     /// The bytes for which the part is large enough.
@@ -39,6 +43,12 @@ struct Ended;
 impl Writing<'_> {
     /// Whether to go on after this many bytes of the answer.
     pub(crate) fn goes_on(&mut self, bytes: usize) -> bool {
+        if self.is_for_short && bytes > SHORT_ANSWER {
+            self.is_long = true;
+        }
+        if self.is_long {
+            return false;
+        }
         if bytes > self.room && !self.is_out {
             // A buffer that grows doubles its room.
             let double = bytes.saturating_mul(2).min(self.most);
@@ -47,6 +57,9 @@ impl Writing<'_> {
                 self.is_out = true;
             } else if self.held.resize(double) {
                 self.room = double;
+            } else if self.is_for_short {
+                self.is_long = !self.held.resize(bytes);
+                return !self.is_long && bytes <= self.limit && (self.is_wanted)();
             } else {
                 self.is_out = !self.held.wait_for(bytes, &mut self.patience, self.is_wanted);
             }
@@ -209,6 +222,8 @@ mod tests {
             held: memory.nothing(),
             most,
             patience,
+            is_for_short: false,
+            is_long: false,
             is_out: false,
             room: 0,
             requests: Requests::default(),
@@ -224,7 +239,18 @@ mod tests {
         assert!(!second.goes_on(50 << 10));
         assert_eq!(second.refusal().status.as_u16(), 503);
         let mut third = writing(100 << 10, Duration::ZERO);
+        // A thread for short answers waits for nothing, and leaves long ones to others.
+        let mut short = Writing { is_for_short: true, ..writing(100 << 10, Duration::from_secs(3600)) };
+        assert!(!short.goes_on(20 << 10) && short.is_long && !short.is_out);
         drop(first);
         assert!(third.goes_on(20 << 10));
+        let large = Memory::new(100 << 20, Duration::ZERO);
+        let mut short = Writing {
+            is_for_short: true,
+            held: large.nothing(),
+            limit: 100 << 20,
+            ..writing(100 << 20, Duration::ZERO)
+        };
+        assert!(short.goes_on(SHORT_ANSWER) && !short.goes_on(SHORT_ANSWER + 1) && short.is_long);
     }
 }

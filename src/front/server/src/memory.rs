@@ -36,6 +36,9 @@ fn work_on(body: &[u8]) -> usize {
 /// Bytes of work that a small request may take: those of 64 KiB of text.
 const SHORT_WORK: usize = LEAST_WORK + (64 << 10) * WORK_A_BYTE;
 
+/// Bytes of an answer that a thread for short requests writes.
+pub(crate) const SHORT_ANSWER: usize = 1 << 20;
+
 /// Whether the work on a body may be long.
 pub(crate) fn length_of_work(body: &[u8]) -> Length {
     if work_on(body) <= SHORT_WORK { Length::Short } else { Length::Long }

@@ -3,6 +3,9 @@
 //!
 //! A long task keeps its thread until it is done, or while it waits for memory. So there is one thread more than the caller asks for, which
 //! runs short tasks alone: those never wait behind long ones only. The other threads run tasks in the order in which they came.
+//!
+//! How long a task takes is not known before. So that thread does not open files, wait for memory, or write long answers: a task that needs
+//! one of these is given up there, and runs once more as a long one.
 
 use std::collections::VecDeque;
 use std::io;
@@ -78,6 +81,8 @@ pub(crate) struct Answering<'s> {
     pub(crate) symbolizer: &'s Symbolizer,
     pub(crate) reader: Reader<'s>,
     pub(crate) worker: Worker<'s>,
+    /// The thread is for short tasks alone: its symbolizer opens nothing either.
+    pub(crate) is_for_short: bool,
 }
 
 /// The threads. They end when it is dropped.
@@ -115,7 +120,11 @@ impl Pool {
         for number in 0..threads + FOR_SHORT {
             let (symbolizer, queue, kept) = (symbolizer.clone(), queue.clone(), kept.clone());
             let work = move || {
-                let symbolizer = symbolizer.without_fetching();
+                let is_for_short = number >= threads;
+                let symbolizer = match is_for_short {
+                    true => symbolizer.without_opening(),
+                    false => symbolizer.without_fetching(),
+                };
                 let texts = usize::try_from(most / 2).unwrap_or(usize::MAX).min(MAX_TEXTS);
                 let worker = || {
                     let mut worker = symbolizer.worker();
@@ -123,13 +132,14 @@ impl Pool {
                     worker
                 };
                 let (reader, first) = (Reader::sharing(&symbolizer, kept), worker());
-                let mut answering = Answering { symbolizer: &symbolizer, reader, worker: first };
-                while let Some(task) = queue.next(number >= threads) {
+                let mut answering =
+                    Answering { symbolizer: &symbolizer, reader, worker: first, is_for_short };
+                while let Some(task) = queue.next(is_for_short) {
                     // The panic was already printed. The worker's cache may be inconsistent, so the worker is replaced.
                     if catch_unwind(AssertUnwindSafe(|| task(&mut answering))).is_err() {
                         answering.worker = worker();
                         // The next request must not fetch the modules of this one.
-                        let _ = symbolizer.take_unfetched();
+                        let _ = (symbolizer.take_unfetched(), symbolizer.take_left());
                     }
                 }
             };

@@ -298,11 +298,11 @@ async fn answer(
     let kept = shared.kept;
     let (whole, patience) = (shared.memory.bytes(), shared.memory.wait());
     let (mut rounds, mut asking) = (0, None);
+    let mut length = memory::length_of_work(&received.bytes);
     let (out, counts, held) = loop {
         let (buffers, received) = (shared.buffers.clone(), received.clone());
         let work = shared.memory.work(&received.held, &received.bytes).await.ok_or_else(Refusal::busy)?;
         let held = shared.memory.nothing();
-        let length = memory::length_of_work(&received.bytes);
         let answered = shared.pool.run(length, move |answering, waiting| {
             let is_wanted = || waiting.is_there();
             let bytes = received.bytes.len();
@@ -321,6 +321,8 @@ async fn answer(
                 held,
                 most,
                 patience,
+                is_for_short: answering.is_for_short,
+                is_long: false,
                 is_out,
                 room,
                 requests,
@@ -330,12 +332,21 @@ async fn answer(
             writing.counts.sent = writing.out.len() as u64;
             answering.worker.rest(kept);
             drop(work);
-            let Writing { out, counts, held, .. } = writing;
-            (written.map(|()| (out, counts, held)), answering.symbolizer.take_unfetched())
+            let Writing { out, counts, held, is_long, .. } = writing;
+            let unfetched = answering.symbolizer.take_unfetched();
+            if answering.symbolizer.take_left() || is_long {
+                // Its memory is free while it waits for another thread.
+                drop((buffers.answer(out, None), held));
+                return None;
+            }
+            Some((written.map(|()| (out, counts, held)), unfetched))
         });
         let panicked =
             || Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the server failed at this request");
-        let (written, unfetched) = answered.await.ok_or_else(panicked)?;
+        let Some((written, unfetched)) = answered.await.ok_or_else(panicked)? else {
+            length = Length::Long;
+            continue;
+        };
         // The time begins when there is something to fetch.
         let asking = asking.get_or_insert_with(|| shared.fetcher.asking());
         // With files that are fetched, a walk of a stack goes on and needs others.
