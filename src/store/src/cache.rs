@@ -264,7 +264,7 @@ impl CachedStore {
             // What replaces a file is of the same releases.
             let old = self.reports(std::slice::from_ref(&id))?.remove(0);
             let text = made.report(info);
-            let text = adding(&text, &Release::of_report(&old)).unwrap_or(text);
+            let text = adding(&text, old["name"].as_str(), &Release::of_report(&old)).unwrap_or(text);
             self.remote(remote.replace(&report, text.as_bytes()))?;
             self.remote(remote.replace(&file, map.bytes()))
         };
@@ -282,7 +282,7 @@ impl CachedStore {
                 let (there, new) = (there.bytes().len() as u64, map.bytes().len() as u64);
                 Err(StoreError::Differs { path: self.address(&id).into(), there, new })
             }
-            Ok(_) => self.note_releases(&id, &info.releases).map(|()| Published::Existing(id)),
+            Ok(_) => self.note(&id, info).map(|()| Published::Existing(id)),
             // A damaged file is replaced, as in a folder.
             Err(error) if error.is_damage() => replace().map(|()| Published::Replaced(id)),
             Err(error) => Err(error),
@@ -396,14 +396,14 @@ impl CachedStore {
         }
     }
 
-    /// Adds releases to the report of a file.
-    pub(crate) fn note_releases(&self, id: &BuildId, releases: &[Release]) -> Result<(), StoreError> {
+    /// Adds releases to the report of a file. A further name alone is not worth a request: remote storage has no index by name.
+    pub(crate) fn note(&self, id: &BuildId, info: &EntryInfo) -> Result<(), StoreError> {
         let key = entry_key(id, "json");
-        if releases.is_empty() {
+        if info.releases.is_empty() {
             return Ok(());
         }
         let Some(report) = self.small(&key)? else { return Ok(()) };
-        match adding(&String::from_utf8_lossy(&report), releases) {
+        match adding(&String::from_utf8_lossy(&report), info.name.as_deref(), &info.releases) {
             Some(report) => self.replace_object(&key, report.as_bytes()),
             None => Ok(()),
         }

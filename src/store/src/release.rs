@@ -57,16 +57,30 @@ impl Release {
     }
 }
 
-/// The text of a report with these releases added. `None` if it has them all, or is not a report.
-pub(crate) fn adding(report: &str, releases: &[Release]) -> Option<String> {
+/// The text of a report with these releases added, and with this name if it is the better one. `None` if that changes nothing, or the text
+/// is not a report.
+pub(crate) fn adding(report: &str, name: Option<&str>, releases: &[Release]) -> Option<String> {
     let mut report = serde_json::from_str::<Map<String, Value>>(report).ok()?;
     let old = Release::of_report(&Value::Object(report.clone()));
     let all = joined(&old, releases);
-    if all.len() == old.len() {
+    let old_name = report.get("name").and_then(Value::as_str);
+    let name = name.filter(|name| old_name.is_none_or(|old| is_better_name(name, old)));
+    if all.len() == old.len() && name.is_none() {
         return None;
     }
-    report.insert("releases".into(), to_json(&all));
+    if all.len() != old.len() {
+        report.insert("releases".into(), to_json(&all));
+    }
+    if let Some(name) = name {
+        report.insert("name".into(), json!(name));
+    }
     Some(format!("{}\n", Value::Object(report)))
+}
+
+/// Whether a program with both names is called by the first: the shorter one, so `mail` and not `mail-420e38ebd8bb4667`, a link to it that
+/// Cargo makes. The order in which a store meets the names does not count.
+fn is_better_name(name: &str, other: &str) -> bool {
+    (name.len(), name) < (other.len(), other)
 }
 
 /// Releases in one list, each once.

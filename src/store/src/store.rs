@@ -11,7 +11,6 @@ use crate::id::{BuildId, ModuleId};
 use crate::local::{Checked, EntryInfo, EntryLock, GcReport, Listed, LocalStore, Pin, Published, Scratch};
 use crate::options::StoreOptions;
 use crate::policy::GcOptions;
-use crate::release::Release;
 use crate::remote::Remote;
 use crate::shown::without_secrets;
 use crate::symbol_map::SymbolMap;
@@ -234,14 +233,14 @@ impl StoreLock<'_> {
         }
     }
 
-    /// Adds releases to those of the file that is there.
+    /// Adds the releases of a program to those of the file that is there, and its name, by which a store in a folder then finds the file too.
     ///
     /// # Errors
     /// The report of the file cannot be read or written.
-    pub fn note_releases(&self, releases: &[Release]) -> Result<(), StoreError> {
+    pub fn note(&self, info: &EntryInfo) -> Result<(), StoreError> {
         match self.store {
-            Store::Local(store) => store.note_releases(self.entry.id(), releases),
-            Store::Cached(store) => store.note_releases(self.entry.id(), releases),
+            Store::Local(store) => store.note(self.entry.id(), info),
+            Store::Cached(store) => store.note(self.entry.id(), info),
         }
     }
 

@@ -367,3 +367,24 @@ fn the_builds_of_a_name_are_found() {
     assert_eq!(found("libfoo.so").collect::<Vec<_>>(), [id(2)]);
     assert_eq!(found("../name/libfoo.so").count() + found("libbar.so").count(), 0);
 }
+
+/// Cargo links `deps/mail-420e38ebd8bb4667` to `mail`.
+#[test]
+fn a_build_is_found_by_each_of_its_names() {
+    for order in [["mail", "mail-1f"], ["mail-1f", "mail"]] {
+        let (folder, store) = store();
+        let file = stamped_file(folder.path(), 1);
+        for name in order {
+            store.add(&file, &info(name)).unwrap();
+        }
+        for name in order {
+            let found: Vec<_> =
+                store.builds_named(name).unwrap().into_iter().map(|listed| listed.id).collect();
+            assert_eq!(found, [id(1)], "{name}");
+        }
+        // Whichever came first.
+        let report: serde_json::Value =
+            serde_json::from_str(&store.report(&id(1)).unwrap().unwrap()).unwrap();
+        assert_eq!(report["name"], "mail", "{order:?}");
+    }
+}

@@ -98,7 +98,7 @@ pub fn convert_into(
                 |to: &Path| std::fs::write(to, there.map.bytes()).map_err(|error| at(to, "write", error));
             lock.publish(&info, same)?;
         }
-        lock.note_releases(&info.releases)?;
+        lock.note(&info)?;
         return Ok(Stored { outcome: Outcome::Existing, report: None, stands });
     }
     // On the store's disk: the folder of temporary files may be too small for a symbol file, and a rename stays on one disk.
@@ -122,7 +122,7 @@ pub fn convert_into(
         Some(there) => outcome(there, (&new, &made), order, force),
     };
     if let Outcome::Kept(_) = outcome {
-        lock.note_releases(&info.releases)?;
+        lock.note(&info)?;
         let stands = there.map_or_else(|| new.completeness(), |there| there.completeness());
         return Ok(Stored { outcome, report: Some(report), stands });
     }

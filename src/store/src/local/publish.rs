@@ -262,7 +262,7 @@ impl LocalStore {
                 if info.replace || self.report(id)?.is_none() {
                     self.write_report(id, map, info)?;
                 } else {
-                    self.note_releases(id, &info.releases)?;
+                    self.note(id, info)?;
                 }
                 // A garbage collection that has listed the file already then does not remove it.
                 let _ = touch(&path);
@@ -353,10 +353,15 @@ impl LocalStore {
         }
         drop(lock);
         self.forget_missing_debug_id(&debug_id);
-        if let Some(name) = info.name.as_deref().and_then(safe_name) {
-            self.place_text(&self.name_folder().join(name).join(id.to_string()), "", false)?;
+        self.write_name(id, info)
+    }
+
+    /// The index entry by name. A program has one for each of its names.
+    fn write_name(&self, id: &BuildId, info: &EntryInfo) -> Result<(), StoreError> {
+        match info.name.as_deref().and_then(safe_name) {
+            Some(name) => self.place_text(&self.name_folder().join(name).join(id.to_string()), "", false),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Writes the index entry of a debug id, whose lock the caller holds.
@@ -369,16 +374,17 @@ impl LocalStore {
 
     fn write_report(&self, id: &BuildId, map: &SymbolMap, info: &EntryInfo) -> Result<(), StoreError> {
         let mut text = report(id, map, info);
-        // What replaces a file is of the same releases.
-        let old = self.report(id).ok().flatten().and_then(|old| serde_json::from_str(&old).ok());
-        let old = Release::of_report(&old.unwrap_or_default());
-        text = adding(&text, &old).unwrap_or(text);
+        // What replaces a file is of the same releases, and the same program.
+        let old = self.report(id).ok().flatten().and_then(|old| serde_json::from_str::<Value>(&old).ok());
+        let old = old.unwrap_or_default();
+        text = adding(&text, old["name"].as_str(), &Release::of_report(&old)).unwrap_or(text);
         self.place_text(&self.report_path(id), &text, true)
     }
 
-    /// Adds releases to the report of a build id, whose lock the caller holds.
-    pub(crate) fn note_releases(&self, id: &BuildId, releases: &[Release]) -> Result<(), StoreError> {
-        match self.report(id)?.and_then(|report| adding(&report, releases)) {
+    /// Adds the name and the releases of a program to the entry of a build id, whose lock the caller holds.
+    pub(crate) fn note(&self, id: &BuildId, info: &EntryInfo) -> Result<(), StoreError> {
+        self.write_name(id, info)?;
+        match self.report(id)?.and_then(|report| adding(&report, info.name.as_deref(), &info.releases)) {
             Some(report) => {
                 self.place_text(&self.report_path(id), &report, true)?;
                 // A collection that has read the old report already then does not remove the file.
