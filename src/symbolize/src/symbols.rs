@@ -34,7 +34,7 @@ impl SymbolNames {
     }
 
     /// As [`Self::of`], and keeps the functions of some names only, which may be linkage names or demangled. So it takes memory for those names
-    /// alone. A name that more than 64 functions have is not kept.
+    /// alone. A name that more than 64 functions have, or parts of more than 64, is not kept.
     ///
     /// # Errors
     /// The file is damaged.
@@ -61,7 +61,7 @@ impl SymbolNames {
             let function = file.records().function(id)?;
             let mut add = |name: Option<NameId>| {
                 if let Some(name) = name.and_then(&key) {
-                    functions.entry(name).or_default().push(id);
+                    add_one(functions.entry(name).or_default(), id, most);
                 }
             };
             add(file.records().function_name(id)?);
@@ -71,21 +71,22 @@ impl SymbolNames {
         }
         functions.retain(|_, functions| functions.len() <= most);
         let is_kept: FxHashSet<FunctionId> = functions.values().flatten().copied().collect();
+        // Any number of pieces may have one name, which is read and demangled once.
+        let mut is_named: FxHashMap<NameId, bool> = FxHashMap::default();
+        let mut is_wanted = |name: NameId| *is_named.entry(name).or_insert_with(|| key(name).is_some());
         let parts =
-            parts(file, |function, name| is_kept.contains(&function) || name.and_then(&key).is_some())?;
+            parts(file, |function, name| is_kept.contains(&function) || name.is_some_and(&mut is_wanted))?;
         let mut of_parts: HashMap<Box<[u8]>, Vec<(FunctionId, NameId)>> = HashMap::new();
         for id in (0..file.records().function_count()).map(FunctionId) {
             for part in parts.get(&id).into_iter().flatten() {
                 let Some((name, text)) = part.name.and_then(|name| Some((name, key(name)?))) else {
                     continue;
                 };
-                let known = of_parts.entry(text).or_default();
                 // Several parts of a function may have the same name.
-                if known.last() != Some(&(id, name)) {
-                    known.push((id, name));
-                }
+                add_one(of_parts.entry(text).or_default(), (id, name), most);
             }
         }
+        of_parts.retain(|_, parts| parts.len() <= most);
         Ok(Self { functions, parts, of_parts })
     }
 
@@ -118,6 +119,18 @@ impl SymbolNames {
         };
         only(self.parts(name).filter(fits).map(|part| part.range.0))
     }
+
+    /// The address of the only symbol of a name; `None` if there is none, or more than one.
+    pub fn only_start(&self, name: &str) -> Option<u64> {
+        only(self.parts(name).map(|part| part.range.0))
+    }
+}
+
+/// Adds an element that is not the last one already, unless there are more than so many.
+fn add_one<T: PartialEq>(to: &mut Vec<T>, one: T, most: usize) {
+    if to.len() <= most && to.last() != Some(&one) {
+        to.push(one);
+    }
 }
 
 /// The address that all of these are; `None` if there is none, or at the first that differs: a log may ask for a name of very many parts.
@@ -129,6 +142,15 @@ fn only(mut starts: impl Iterator<Item = u64>) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_has_each_element_once_and_shows_that_it_is_too_long() {
+        let mut list = Vec::new();
+        for one in (0..1000).flat_map(|one| [one, one]) {
+            add_one(&mut list, one, 3);
+        }
+        assert_eq!(list, [0, 1, 2, 3]);
+    }
 
     #[test]
     fn the_only_address_of_several() {
