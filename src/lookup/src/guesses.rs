@@ -77,7 +77,7 @@ impl<'d> Guesses<'d> {
         let Some(offset) = address.0.checked_sub(self.image_base).map(u64::cast_signed) else {
             return Ok(None);
         };
-        let key = (offset, caller.map_or(0, |caller| i64::from(caller.0) + 1));
+        let key = (offset, caller.map_or(0, |caller| i64::from(caller.0).saturating_add(1)));
         let record = first(&self.table, SectionId::GUESSES, key)?;
         if record >= self.table.len() {
             return Ok(None);

@@ -453,7 +453,7 @@ fn at_g1_folded_functions_have_the_names_of_their_symbols() {
         for (after, target) in calls(&unfolded, caller, &starts) {
             let callee = &apart.iter().find(|symbol| symbol.1 == target).unwrap().0;
             let return_addr = ReturnAddr(address(&folded, caller) + after);
-            let guess = file.guessed_callee(return_addr).unwrap().unwrap();
+            let guess = file.guessed_callee(return_addr, None).unwrap().unwrap();
             let mut buffer = [0; 256];
             let name = file.records().function_name(guess).unwrap().unwrap();
             let len = file.write_name(name, &mut buffer).unwrap();

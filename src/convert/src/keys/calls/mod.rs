@@ -6,6 +6,7 @@ pub(crate) mod first_mentions;
 mod guesses;
 pub(crate) mod indirect;
 pub(crate) mod key_builder;
+pub(crate) mod mentions;
 pub(crate) mod pairs;
 pub(crate) mod plain_callees;
 pub(crate) mod relocations;

@@ -9,10 +9,11 @@ use std::sync::{Arc, OnceLock};
 use gimli::Reader as _;
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
-use crate::model::{AddressRange, EmittedSequence, ImageAddr};
+use crate::model::{AddressRange, ImageAddr};
 use crate::read::code::CodeSections;
 use crate::read::limits::{MAX_FOLDED, MAX_PROGRAM_ROWS};
 use crate::read::sections::bytes::{Bytes, Endianity};
+use crate::read::sections::line_machine::{LineMachine, Registers};
 use crate::util::budget::Budget;
 use crate::util::hash::HashSet;
 
@@ -70,7 +71,7 @@ pub(crate) struct Lines {
     /// `first_opcode` and `set_address` of the dead sequences, in program order, which sorts them.
     dead: Vec<u64>,
     /// The dead sequences of a program that one unit names.
-    removed: Vec<RemovedSequence>,
+    pub(super) removed: Vec<RemovedSequence>,
     /// The same as `dead` of a program that several units name, in place of it.
     shared_dead: Arc<[u64]>,
     /// Disjoint, sorted by address. If several sequences cover an address, the first one of them has it here.
@@ -93,13 +94,13 @@ pub(crate) struct Lines {
 
 /// A dead sequence.
 #[derive(Clone, Copy, Debug)]
-struct RemovedSequence {
+pub(super) struct RemovedSequence {
     /// Offset in `.debug_line` of its first opcode.
-    first_opcode: u64,
+    pub(super) first_opcode: u64,
     /// Bytes of code; 0 if there are too many for a function.
-    len: u32,
+    pub(super) len: u32,
     /// The line of its first row.
-    line: u32,
+    pub(super) line: u32,
 }
 
 /// A file that an opcode of the line program defines.
@@ -111,21 +112,6 @@ pub(crate) struct DefinedFile {
 }
 
 impl Lines {
-    /// The sequences, in the order of the line program.
-    pub(crate) fn in_program_order(&self) -> Vec<EmittedSequence> {
-        let live = self.sequences.iter().map(|sequence| {
-            let line = self.rows.get(sequence.rows.start).map_or(0, |row| row.line);
-            (sequence.first_opcode, EmittedSequence { range: sequence.range(), line, live: true })
-        });
-        let dead = self.removed.iter().map(|removed| {
-            let range = AddressRange::of(ImageAddr(0), removed.len);
-            (removed.first_opcode, EmittedSequence { range, line: removed.line, live: false })
-        });
-        let mut order: Vec<(u64, EmittedSequence)> = live.chain(dead).collect();
-        order.sort_unstable_by_key(|(first_opcode, _)| *first_opcode);
-        order.into_iter().map(|(_, sequence)| sequence).collect()
-    }
-
     /// The sequences for the addresses in a range, in address order. If several cover an address, only the first counts.
     /// The search takes logarithmic time, even if sequences overlap.
     pub(crate) fn covering(&self, range: AddressRange) -> impl Iterator<Item = (usize, &Sequence)> {
@@ -215,64 +201,6 @@ impl Lines {
         self.by_offset = self.sequences.iter().enumerate().flat_map(offsets).collect();
         self.by_offset.sort_unstable();
         self.by_offset.dedup();
-    }
-}
-
-/// The registers of the line number state machine (DWARF 5 6.2.2) that foldsym needs.
-struct Registers {
-    // Not here: `is_stmt` and the registers like it, which choose places for breakpoints. An address is looked up whether or
-    // not a statement begins there.
-    address: u64,
-    op_index: u64,
-    file: u64,
-    line: u64,
-    column: u64,
-}
-
-impl Registers {
-    fn reset() -> Registers {
-        // The initial file is 1 in all versions, although files count from 0 since DWARF 5 (6.2.2, 6.2.4).
-        Registers { address: 0, op_index: 0, file: 1, line: 1, column: 0 }
-    }
-}
-
-/// The header fields that the state machine needs (DWARF 5 6.2.4).
-struct LineMachine {
-    min_instruction_length: u64,
-    max_operations: u64,
-    line_base: i64,
-    line_range: u8,
-    opcode_base: u8,
-    address_mask: u64,
-}
-
-impl LineMachine {
-    /// For each special opcode, the operation advance and the line increment (DWARF 5 6.2.5.1).
-    fn special(&self) -> [(u8, i16); 256] {
-        std::array::from_fn(|opcode| {
-            // Elements below `opcode_base` wrap, and are never read: these opcodes are not special.
-            let adjusted = (opcode as u8).wrapping_sub(self.opcode_base);
-            // `line_range` is not 0: gimli refuses such a header, and `interpret` does not rely on that.
-            let by = self.line_base + i64::from(adjusted % self.line_range);
-            (adjusted / self.line_range, by as i16)
-        })
-    }
-
-    /// Adds an operation advance to the address (DWARF 5 6.2.5.1).
-    #[inline(always)]
-    fn advance(&self, registers: &mut Registers, operations: u64) {
-        // All processors but VLIW ones have 1 here, and so nearly all rows need no division.
-        if self.max_operations == 1 {
-            // An address wraps at its size, and the program goes on: a dead sequence at the tombstone -1 wraps, and later
-            // sequences may be live.
-            let bytes = self.min_instruction_length.wrapping_mul(operations);
-            registers.address = registers.address.wrapping_add(bytes) & self.address_mask;
-        } else {
-            let total = registers.op_index.wrapping_add(operations);
-            let bytes = self.min_instruction_length.wrapping_mul(total / self.max_operations);
-            registers.address = registers.address.wrapping_add(bytes) & self.address_mask;
-            registers.op_index = total % self.max_operations;
-        }
     }
 }
 

@@ -52,6 +52,7 @@ use crate::read::code::CodeSections;
 use crate::read::limits::Limits;
 use crate::read::options::ReadOptions;
 use crate::read::sections::bytes::Endianity;
+use crate::read::sections::emitted::in_program_order;
 use crate::read::sections::line::{self, Lines};
 use crate::read::shared_lines::ReadLines;
 use crate::read::unit::entry_walk::all_entries;
@@ -132,7 +133,7 @@ pub(crate) fn read<'f, E: Endianity>(
     if !walk.assign.code.functions.iter().any(|function| function.external)
         || walk.out.records.calls.is_empty()
     {
-        walk.out.records.emitted = walk.assign.lines.in_program_order();
+        walk.out.records.emitted = in_program_order(&walk.assign.lines);
     }
     let of_others = walk.list_entries.visited() + walk.assign.rows_of_others() as u64;
     walk.out.head.capped =
