@@ -90,6 +90,23 @@ impl CachedStore {
         Ok(found)
     }
 
+    /// Opens the file of a module after its copy in the cache turned out to be damaged, which only [`SymbolMap::check`] finds: a damaged
+    /// copy is removed, and the file is fetched again. `Ok(None)` if the remote store has none.
+    ///
+    /// # Errors
+    /// As [`CachedStore::get`].
+    pub fn fetch_again(&self, id: &ModuleId) -> Result<Option<SymbolMap>, StoreError> {
+        let id = match id {
+            ModuleId::Build(id) => Some(id.clone()),
+            // The copy is in the cache, and so is its debug id.
+            ModuleId::Debug(id) => self.inner.cache.build_id_of(id).ok().flatten(),
+        };
+        let Some(id) = id else { return Ok(None) };
+        // Another process may have fetched it since.
+        self.inner.cache.remove_damaged(&id)?;
+        self.get(&id)
+    }
+
     /// Looks a build id up in the cache: its file, or that the remote store has none. `Ok(None)` if the remote store has to be searched.
     fn known(&self, id: &BuildId) -> Result<Option<Option<SymbolMap>>, StoreError> {
         let Inner { cache, options, .. } = &*self.inner;

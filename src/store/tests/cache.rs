@@ -208,6 +208,21 @@ fn what_arrives_wrong_is_not_kept() {
     memory.files_asked();
     assert_eq!(store.get(&id(1)).unwrap().unwrap().bytes(), stamped(id(1).as_bytes()));
     assert_eq!(memory.files_asked(), 1);
+    // Damage that opening does not find, as soon as it is known.
+    let path = store.cache().file_path(&id(1));
+    let mut bytes = stamped(id(1).as_bytes());
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::remove_file(&path).unwrap();
+    fs::write(&path, bytes).unwrap();
+    assert!(store.get(&id(1)).unwrap().unwrap().check().is_err());
+    assert_eq!(memory.files_asked(), 0);
+    for debug_id in [false, true] {
+        let build_id = ModuleId::from(id(1));
+        let wanted = if debug_id { ModuleId::from(DebugId::of_elf(&id(1), false)) } else { build_id };
+        assert!(store.fetch_again(&wanted).unwrap().unwrap().check().is_ok());
+        // A sound copy stays.
+        assert_eq!(memory.files_asked(), u32::from(!debug_id));
+    }
 }
 
 #[test]

@@ -174,6 +174,13 @@ impl Finder {
         {
             return Ok((map, may_change));
         }
+        // A file of this name that lacks something says of which build the module is, and other places may have that build whole.
+        if has_name_alone
+            && let Some(own) = seen.lacking.as_ref().and_then(SymbolMap::build_id).map(ModuleId::from)
+            && let Some(found) = self.of_build(&own, name, reach, seen)
+        {
+            return Ok(found);
+        }
         // This file comes after all places that may have a complete one.
         if let Some(map) = seen.lacking.take() {
             return Ok((map, true));
@@ -199,6 +206,30 @@ impl Finder {
         };
         self.outcomes.missing(name, id);
         Err(why)
+    }
+
+    /// A file with debug information of a build that the search itself found out. The flag is that of [`Finder::find`].
+    fn of_build(
+        &self,
+        id: &ModuleId,
+        name: Option<&str>,
+        reach: Reach,
+        seen: &mut Seen,
+    ) -> Option<(SymbolMap, bool)> {
+        let published = self.published(id, None, reach, seen).and_then(|map| seen.whole(map));
+        let map = published.or_else(|| self.symbol_file_of(id, seen).and_then(|map| seen.whole(map)));
+        let map =
+            map.or_else(|| if self.files_alone { None } else { self.converted(Some(id), name, None, seen) });
+        if let Some(map) = map {
+            return Some((map, false));
+        }
+        #[cfg(feature = "debuginfod")]
+        if reach == Reach::All
+            && let Some((map, may_change)) = self.fetched(Some(id), seen)
+        {
+            return seen.whole(map).map(|map| (map, may_change));
+        }
+        None
     }
 
     /// The symbol file of a module's name in the search paths, or one that the user named.
@@ -274,7 +305,13 @@ impl Finder {
         for store in stores {
             match store.get_module(id) {
                 Ok(Some(map)) => {
-                    if let Some(map) = seen.sound(map) {
+                    // What a remote store has is sound, so it is fetched again in place of a damaged copy.
+                    let again = |store: &Store| match store {
+                        Store::Cached(store) => store.fetch_again(id).ok().flatten(),
+                        _ => None,
+                    };
+                    let sound = seen.sound(map).or_else(|| again(store).and_then(|map| seen.sound(map)));
+                    if let Some(map) = sound {
                         self.outcomes.was_in(&store.location());
                         return Some(map);
                     }
@@ -357,11 +394,15 @@ impl Finder {
         };
         others.iter().for_each(|path| differ(path));
         for Attempt { program, debug_file } in attempts {
-            let made =
-                of_module((&program, debug_file.as_deref()), id, &self.conversion, self.cache.as_ref());
-            match made {
+            let made = |conversion: &Conversion| {
+                of_module((&program, debug_file.as_deref()), id, conversion, self.cache.as_ref())
+            };
+            match made(&self.conversion) {
                 Ok(Some(map)) => {
-                    let Some(map) = seen.sound(map) else { continue };
+                    // A damaged file may be one of the cache: then the program is converted again.
+                    let again = || made(&self.conversion.checking_cache()).ok().flatten();
+                    let sound = seen.sound(map).or_else(|| again().and_then(|map| seen.sound(map)));
+                    let Some(map) = sound else { continue };
                     let of_attempt = |given: &&Given| {
                         program.starts_with(&given.path)
                             || debug_file.as_ref().is_some_and(|file| file.starts_with(&given.path))

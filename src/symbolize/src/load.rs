@@ -61,9 +61,18 @@ impl Symbolizer {
                 _ => {}
             }
         }
-        let converted = convert(path, None, &self.files.finder.conversion, self.files.finder.cache.as_ref())?;
-        // It may be a file of the cache.
-        self.checked(converted.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?)
+        let finder = &self.files.finder;
+        let converted = |conversion: &Conversion| {
+            let map = convert(path, None, conversion, finder.cache.as_ref())?;
+            self.checked(map.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?)
+        };
+        match converted(&finder.conversion) {
+            // It may be a file of the cache: then the program is converted again.
+            Err(LoadError::Store(error)) if error.is_damage() => {
+                converted(&finder.conversion.checking_cache())
+            }
+            loaded => loaded,
+        }
     }
 
     fn checked(&self, map: SymbolMap) -> Result<Arc<SymbolMap>, LoadError> {

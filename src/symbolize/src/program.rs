@@ -87,6 +87,8 @@ pub(crate) struct Conversion {
     options: Options,
     /// The name of the part of the cache with programs that were converted with these options; empty for the default options.
     key: String,
+    /// A file of the cache is used only if its checksums are right, and is made again otherwise.
+    checks_cache: bool,
 }
 
 impl Default for Conversion {
@@ -120,7 +122,12 @@ impl Conversion {
                 format!("{:016x}", hash.finish())
             }
         };
-        Self { options, key }
+        Self { options, key, checks_cache: false }
+    }
+
+    /// The same, for a program whose file in the cache turned out to be damaged.
+    pub(crate) fn checking_cache(&self) -> Self {
+        Self { options: self.options.clone(), key: self.key.clone(), checks_cache: true }
     }
 
     /// The build id of a program on this machine.
@@ -165,6 +172,7 @@ pub(crate) fn of_module(
         let with_debug_file = debug_file.map(|file| Conversion {
             options: conversion.options.clone().with(|options| options.debug_file = Some(file.to_owned())),
             key: conversion.key.clone(),
+            checks_cache: conversion.checks_cache,
         });
         let conversion = with_debug_file.as_ref().unwrap_or(conversion);
         return convert(program, wanted, conversion, cache);
@@ -229,7 +237,7 @@ fn of_identity(
     if let (Some(cache), Some(own)) = (cache, own)
         && let Some(store) = cache.to_write()
     {
-        match into_cache(program, own, info, (cache, store), options) {
+        match into_cache(program, own, info, (cache, store), conversion) {
             // A fault of the program itself is reported.
             Err(LoadError::Store(StoreError::Damaged { path, problem })) if path == program => {
                 return Err(StoreError::Damaged { path, problem }.into());
@@ -248,17 +256,23 @@ fn into_cache(
     id: &BuildId,
     mut info: EntryInfo,
     (whole, cache): (&Cache, &LocalStore),
-    options: &Options,
+    conversion: &Conversion,
 ) -> Result<SymbolMap, LoadError> {
+    let options = &conversion.options;
     // Computed before the conversion: an input that changes meanwhile must not count as the one that was read.
     let cause = cause(program, options);
+    let is_derived = info.derived_id.is_some();
+    let usable = || {
+        let map = kept(cache, id, is_derived, &cause)?;
+        (!conversion.checks_cache || map.check().is_ok()).then_some(map)
+    };
     // The first look takes no lock: a reader needs none, and a conversion in another process may hold it for long.
-    if let Some(map) = kept(cache, id, info.derived_id.is_some(), &cause) {
+    if let Some(map) = usable() {
         return Ok(map);
     }
     let lock = cache.lock(id)?;
     // Another process may have converted it while this one waited.
-    if let Some(map) = kept(cache, id, info.derived_id.is_some(), &cause) {
+    if let Some(map) = usable() {
         return Ok(map);
     }
     if let Some(why) = cache.malformed(id, &cause, MALFORMED_FOR)? {

@@ -162,3 +162,22 @@ fn the_second_reader_finds_nothing_wrong_with_a_right_file() {
     assert_eq!(mismatches.count, 0, "{:#?}", mismatches.examples);
     assert!(mismatches.asked > 0);
 }
+
+/// gcc 12 leaves the references of `.dwo` files empty if it optimizes at link time.
+#[test]
+fn an_empty_reference_is_said_with_its_cause() {
+    let mut info = Info::new(5, &[]);
+    info.label("origin").open(DW_TAG_subprogram, &[(DW_AT_name, Text("f"))]).close();
+    let code = [(DW_AT_low_pc, Address(CODE)), (DW_AT_high_pc, Number(0x10))];
+    info.open(DW_TAG_subprogram, &[code[0], code[1], (DW_AT_abstract_origin, Label("origin"))]);
+    let reference = info.out.len() - 4;
+    info.close();
+    let mut sections = info.sections();
+    let kept = Bench::new().kept(&elf(&sections, &[]));
+    assert_eq!((kept.frame(CODE).0.as_str(), kept.count(Kind::MissingEntry)), ("f", 0));
+    sections[0].1[reference..reference + 4].fill(0);
+    let kept = Bench::new().kept(&elf(&sections, &[]));
+    let warnings = kept.report.warnings();
+    let warning = warnings.iter().find(|warning| warning.kind == WarningKind::DamagedParts).unwrap();
+    assert!(warning.message.contains(" refers to nothing, as those of gcc with -flto and "), "{warning:?}");
+}

@@ -16,6 +16,9 @@ pub(super) fn not_an_object(path: &Path, bytes: &[u8]) -> OpenError {
         _ if is_archive(bytes) => "an archive; --out-dir takes a file for each member".to_owned(),
         _ if bytes.starts_with(b"MZ") => "a PE file (a program for Windows)".to_owned(),
         _ if bytes.starts_with(b"\0asm") => "a WebAssembly module".to_owned(),
+        _ if bytes.starts_with(b"Microsoft C/C++ ") => {
+            "a PDB file (debug information for Windows)".to_owned()
+        }
         // A script (`#!/b`) and a compressed file differ here. Escaped, the bytes cannot control a terminal.
         _ => format!("begins with \"{}\"", bytes[..bytes.len().min(4)].escape_ascii()),
     };

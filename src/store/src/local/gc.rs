@@ -186,6 +186,16 @@ impl LocalStore {
         self.gc_locked(&GcOptions { max_bytes: Some(most), ..GcOptions::default() }).map(|_| ())
     }
 
+    /// Removes a file whose checksums are wrong.
+    pub(crate) fn remove_damaged(&self, id: &BuildId) -> Result<(), StoreError> {
+        if let Ok(Some(map)) = self.get(id)
+            && map.check().is_err()
+        {
+            self.remove(id)?;
+        }
+        Ok(())
+    }
+
     /// Removes the file of a build id, with its index entries. `Ok(false)` if there is none. A pin does not keep it.
     ///
     /// # Errors

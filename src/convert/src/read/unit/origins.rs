@@ -494,8 +494,15 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
             }
             end = place;
             if self.read_die(place, &mut identity, diagnostics).is_none() {
-                diagnostics.add(Kind::MissingEntry, place.offset as u64, || {
-                    format!("no DIE at {:#x} of unit {}", place.offset, place.unit)
+                diagnostics.add(Kind::MissingEntry, place.offset as u64, || match place.offset {
+                    // The header of the unit is there. gcc 12 writes such references into the `.dwo` files of the link: what they mean is
+                    // in the objects, and a `.dwo` file has no relocations.
+                    0 => format!(
+                        "DIE {:#x} of unit {} refers to nothing, as those of gcc with -flto and -gsplit-dwarf do (link with \
+                         -gno-split-dwarf)",
+                        start.offset, start.unit
+                    ),
+                    offset => format!("no DIE at {offset:#x} of unit {}", place.unit),
                 });
             }
         }

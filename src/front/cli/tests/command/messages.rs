@@ -16,6 +16,7 @@ fn inputs() -> (TempDir, impl Fn(&str) -> String) {
     std::fs::write(at("cut"), &elf[..300]).unwrap();
     std::fs::write(at("app.exe"), b"MZ\x90\0").unwrap();
     std::fs::write(at("app.wasm"), b"\0asm\x01\0\0\0").unwrap();
+    std::fs::write(at("app.pdb"), b"Microsoft C/C++ MSF 7.00\r\n\x1aDS\0\0\0").unwrap();
     let fsym = Fsym::of("demo.elf", &[]);
     std::fs::copy(&fsym.path, at("app.fsym")).unwrap();
     let mut later = std::fs::read(&fsym.path).unwrap();
@@ -57,6 +58,14 @@ fn one_line_says_what_was_found_and_what_was_expected() {
             &["convert", &at("app.exe")],
             3,
             format!("foldsym: {}: a PE file (a program for Windows), expected an ELF or Mach-O file", at("app.exe")),
+        ),
+        (
+            &["convert", &at("app.pdb")],
+            3,
+            format!(
+                "foldsym: {}: a PDB file (debug information for Windows), expected an ELF or Mach-O file",
+                at("app.pdb")
+            ),
         ),
         (
             &["convert", &at("app.wasm")],

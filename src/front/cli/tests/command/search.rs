@@ -198,10 +198,23 @@ fn a_stripped_program_does_not_end_the_search() {
     // Its debug file is elsewhere in the folder, called anything.
     let place = Place::new(&[(STRIPPED, "bin/app"), (DEBUG, "symbols/any")]);
     for word in [format!("app+{main:#x}"), format!("{id}:{main:#x}")] {
-        let by_id = word.starts_with(&id);
+        // Each with a cache that no other word has filled.
+        let place = Place::new(&[(STRIPPED, "bin/app"), (DEBUG, "symbols/any")]);
         let ran = place.lookup(&place.at(""), &word);
-        assert!(ran.code == 0 && (has_lines(&ran) || !by_id), "{ran:?}");
+        assert!(ran.code == 0 && has_lines(&ran) && ran.err.is_empty(), "{ran:?}");
     }
+    // By name, and the debug file in another search folder.
+    let alone = Place::new(&[(STRIPPED, "bin/app"), (DEBUG, "symbols/any")]);
+    let search = |name: &str| text(&alone.at(name)).to_owned();
+    let ran = alone.run(&[
+        "lookup",
+        "--search",
+        &search("bin"),
+        "--search",
+        &search("symbols"),
+        &format!("app+{main:#x}"),
+    ]);
+    assert!(has_lines(&ran) && ran.err.is_empty(), "{ran:?}");
     // At its path, and the debug file below --search; or the whole program in the store.
     let (app, symbols) = (place.at("bin/app"), place.at("symbols"));
     let line = format!("{} {main:#x}\n", app.display());
@@ -221,6 +234,47 @@ fn a_stripped_program_does_not_end_the_search() {
     let ran =
         foldsym_with(&["lookup", "--open-paths", "--search", text(&bin), "--store", text(&store)], &line);
     assert!(has_lines(&ran), "{ran:?}");
+}
+
+#[test]
+fn a_damaged_file_of_the_cache_is_made_again() {
+    let place = Place::new(&[("demo.elf", "app")]);
+    let crash = address("demo.elf", CRASH);
+    let report = place.0.path().join("report.json");
+    let modules = "[{\"name\":\"app\",\"base\":\"0x200000\"}]";
+    std::fs::write(&report, format!("{{\"modules\":{modules},\"frames\":[\"{crash:#x}\"]}}\n")).unwrap();
+    let (tree, app) = (place.at(""), place.at("app"));
+    let runs = |place: &Place| {
+        let found = place.run(&["symbolize", "--search", text(&tree), text(&report)]);
+        let named = place.run(&["symbolize", "--search", text(&app), text(&report)]);
+        [found, named]
+    };
+    let whole = runs(&place);
+    assert!(whole.iter().all(|ran| ran.out.contains("demo::crash") && ran.err.is_empty()), "{whole:?}");
+    // Each way to the program is the first to meet the damage once.
+    for (given, whole) in [&tree, &app].into_iter().zip(&whole) {
+        let mut files = Vec::new();
+        let mut folders = vec![place.0.path().join("cache")];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                match path.is_dir() {
+                    true => folders.push(path),
+                    false => {
+                        files.extend(path.extension().is_some_and(|ending| ending == "fsym").then_some(path))
+                    }
+                }
+            }
+        }
+        assert_eq!(files.len(), 1, "{files:?}");
+        let mut bytes = std::fs::read(&files[0]).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 0xff;
+        std::fs::remove_file(&files[0]).unwrap();
+        std::fs::write(&files[0], bytes).unwrap();
+        let ran = place.run(&["symbolize", "--search", text(given), text(&report)]);
+        assert_eq!((ran.code, &ran.out, ran.err.as_str()), (0, &whole.out, ""), "{ran:?}");
+    }
 }
 
 #[test]

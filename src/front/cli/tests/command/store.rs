@@ -188,6 +188,33 @@ fn a_name_and_an_offset_find_the_build() {
 }
 
 /// A file with a flipped byte answers wrongly, or with an error; with the check it is said to be damaged.
+/// Cargo links `deps/mail-420e38ebd8bb4667` to `mail`.
+#[test]
+fn a_program_is_found_by_each_of_its_names() {
+    for order in [["deps/mail-1f", "mail"], ["mail", "deps/mail-1f"]] {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+        let store = at("symbols");
+        std::fs::create_dir(at("deps")).unwrap();
+        for name in order {
+            std::fs::copy(common::program("demo.elf"), at(name)).unwrap();
+            assert_eq!(foldsym(&["convert", &at(name), "--store", &store]).code, 0);
+        }
+        let listed = foldsym(&["store", "list", &store, "--json"]).json();
+        assert_eq!((listed.len(), &listed[0]["Name"]), (1, &Value::from("mail")), "{order:?}");
+        for name in order {
+            let word = format!("{}+0x2012b0", name.rsplit('/').next().unwrap());
+            let ran = foldsym(&["lookup", "--store", &store, &word]);
+            assert!(ran.code == 0 && !ran.out.starts_with("??") && ran.err.is_empty(), "{ran:?}");
+        }
+        // It goes with all its names.
+        let id = listed[0]["BuildId"].as_str().unwrap();
+        assert_eq!(foldsym(&["store", "remove", &store, id]).code, 0);
+        let names = folder.path().join("symbols/name");
+        assert!(!names.exists() || std::fs::read_dir(&names).unwrap().next().is_none());
+    }
+}
+
 #[test]
 fn a_damaged_file_is_refused_where_it_is_checked() {
     let fsym = Fsym::of("demo.elf", &[]);

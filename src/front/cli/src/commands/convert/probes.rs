@@ -10,7 +10,7 @@ use glob::{MatchOptions, Pattern};
 
 /// Paths of compiler probes, and the build system that makes them. A path is matched from each of its folders on, and `**` matches any
 /// number of folders. A probe is also each file below a folder that matches.
-const PROBES: [(&str, &str); 22] = [
+const PROBES: [(&str, &str); 27] = [
     ("CMake: the compiler's identity", "CMakeFiles/*/CompilerId*"),
     ("CMake before 2.8.10", "CMakeFiles/CompilerId*"),
     ("CMake: the compiler's ABI", "CMakeFiles/**/CMakeDetermineCompilerABI_*.bin"),
@@ -24,7 +24,12 @@ const PROBES: [(&str, &str); 22] = [
     ("CMake before 3.20: compiler features", "CMakeFiles/feature_tests.bin"),
     ("Meson: sanity checks and checks", "meson-private"),
     ("autoconf", "conftest"),
-    ("autoconf", "conftest.*"),
+    ("autoconf", "conftest.o"),
+    ("autoconf on Windows", "conftest.exe"),
+    ("autoconf on Windows", "conftest.obj"),
+    ("autoconf on macOS", "conftest.dSYM"),
+    ("libtool", "conftest.a"),
+    ("libtool", "libconftest.a"),
     ("autoconf: folders of its checks", "conftest.dir"),
     ("Cargo: build scripts", "build/*/build-script-*"),
     ("Cargo: build scripts, by their crates", "build/*/build_script_*"),
@@ -74,6 +79,8 @@ mod tests {
             "subprojects/x/meson-private",
             "conftest",
             "src/conftest.o",
+            "conftest.dSYM",
+            "libconftest.a",
             "release/build/libc-4f1f5ad3b6ac2b9a/build-script-build",
             "target/debug/build/serde-0c1d/build_script_build-0c1d",
             ".conf_check_5cd0f1b7",
@@ -88,6 +95,8 @@ mod tests {
             "src/CompilerIdC/a.out",
             "a.out",
             "bin/conftester",
+            // Tests in Python.
+            "tests/conftest.py",
             "meson-private-tool",
             "meson/src/app",
             "debug/deps/app-0c1d",
