@@ -37,8 +37,9 @@ impl CallKeyBuilder<'_, '_, '_> {
         let pieces = &functions.program.pieces;
         let (mut mentions, mut of_units) = (Vec::new(), Vec::with_capacity(functions.records.units.len()));
         let mut once: HashSet<ImageAddr> = HashSet::default();
-        // Folded functions have one code: it is read once.
+        // Folded functions have one code: it is read once. Code of one function is listed once, whatever overlapping sequences say.
         let mut known: HashMap<ImageAddr, Vec<Transfer>> = HashMap::default();
+        let mut listed: HashSet<ImageAddr> = HashSet::default();
         let is_start = |target| self.index.owner_at(target).is_some();
         for (number, unit) in (0..).zip(&functions.records.units) {
             let unit_id = UnitId::new(number);
@@ -51,12 +52,21 @@ impl CallKeyBuilder<'_, '_, '_> {
                         break;
                     }
                     mentions.push(Mention { target: piece.start, call: None, elsewhere: false });
-                    let transfers = known
-                        .entry(piece.start)
-                        .or_insert_with(|| functions.machine.transfers(piece.code(), is_start));
+                    let read = || functions.machine.transfers(piece.code(), is_start);
+                    let own;
+                    let transfers = match piece.owner {
+                        Owner::Group(_) => known.entry(piece.start).or_insert_with(read),
+                        Owner::Function(_) if !listed.insert(piece.start) => continue,
+                        Owner::Function(_) => {
+                            own = read();
+                            &own
+                        }
+                    };
+                    if !steps.spend(transfers.len()) {
+                        break;
+                    }
                     let caller = self.caller(piece, unit_id, steps);
                     let records = caller.is_some_and(|caller| self.add_dies(piece, caller, dies, steps));
-                    // Sequences may overlap as often as the input likes.
                     let room = MAX_MENTIONS.saturating_sub(mentions.len());
                     for transfer in transfers.iter().take(room) {
                         let target = transfer.target;
@@ -127,7 +137,10 @@ impl CallKeyBuilder<'_, '_, '_> {
                     let members = &functions.program.groups[group.index()].members;
                     let survivors =
                         members.iter().filter(|member| member.how == How::LiveRange).take(MAX_SURVIVORS);
-                    let same = survivors.filter_map(|member| Some(made(functions.calls(member.function)?.2)));
+                    let charged = survivors
+                        .filter_map(|member| functions.calls(member.function))
+                        .take_while(|(_, _, listed)| steps.spend(listed.len()));
+                    let same = charged.map(|(_, _, listed)| made(listed));
                     match same
                         .filter(|calls| calls.len() == own.len())
                         .find(|calls| calls.iter().any(|call| here(call).is_some()))
