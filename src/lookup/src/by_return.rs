@@ -1,4 +1,4 @@
-//! A table of two columns that is searched by return address: IMPORTS.
+//! A table of two columns that is searched by return address; IMPORTS is one.
 
 use foldsym_format::{SectionId, Table, What};
 

@@ -7,6 +7,7 @@
 //! | lld, mold | those of each object as they were, objects in the order of the link | the same; local symbols first |
 //! | gold, GNU ld | the same | none |
 //!
+//! lld lists hidden symbols, which it makes local, after the other local symbols of their file. mold makes any symbol of a program local.
 //! A symbol that several objects define stands where the first object that mentions it stands.
 
 use crate::model::UnitHead;

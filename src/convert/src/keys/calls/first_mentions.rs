@@ -9,6 +9,12 @@
 //! common subsequence of symbols and mentions decides. A later call of the same address may be of any function that was mentioned
 //! before it: it gets a guess if that is only one. Calls that name one DIE as their callee have one callee.
 //!
+//! Three facts say which symbols a mention cannot have:
+//! - The unit's copy of a function was discarded, since an earlier object has one. Then the symbol stands with that object's, and no symbol of
+//!   the unit is that function's. The unit's line program shows it: the copy's sequence is there and is not live.
+//! - The compiler recorded other calls of the caller, and not this one. Then the unit does not define the callee.
+//! - In folded code each function has callees of its own. So a guess is for a call and its caller.
+//!
 //! A guess ranks the members of a group. It is no evidence.
 
 use std::ops::Range;
