@@ -301,6 +301,19 @@ fn a_unit_of_which_no_name_is_a_symbol_is_renamed() {
     assert_eq!(program.reasons(), BTreeMap::from([(None, 3), (Some(Reason::PlainNames), 1)]));
 }
 
+/// Compilers of D, Crystal and Fortran write other names into DIEs than into symbols. Where the symbol spells the name, nothing was folded.
+#[test]
+fn a_symbol_that_spells_the_name_of_a_function_is_its_symbol() {
+    let program = Program::new("alone.spelt.set/program");
+    for name in ["*Dir::current:String", "_D3app4testFiZi", "MAIN__", "run"] {
+        let (certainty, reason, names) = program.at(program.address(name));
+        assert_eq!((certainty, reason, &*names[0]), (Certainty::Unique, None, name));
+    }
+    // Of a name of C nothing shows that it is the same function.
+    let (certainty, _, names) = program.at(program.address("another"));
+    assert_eq!((certainty, names.len()), (Certainty::Ambiguous, 2), "{names:?}");
+}
+
 /// An object without debug information in a program that a linker made which folds.
 #[test]
 fn an_object_without_debug_information_makes_all_less_certain() {

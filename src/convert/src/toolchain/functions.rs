@@ -89,6 +89,11 @@ const ADDED_PREFIXES: &[&[u8]] = &[
 /// The prefix that `ld --wrap` puts before the name of a function.
 const WRAPPED: &[u8] = b"__wrap_";
 
+/// True for the symbol of a Fortran program, whatever name its source has: of gfortran, and of flang.
+pub(crate) fn is_main_program(name: &[u8]) -> bool {
+    matches!(name, b"MAIN__" | b"_QQmain")
+}
+
 /// True for a name that rustc gave a function, in either of its manglings.
 pub(crate) fn is_rust(name: &[u8]) -> bool {
     let hash = || name.strip_suffix(b"E").and_then(|name| name.split_last_chunk::<19>());

@@ -12,9 +12,9 @@ use crate::place::named_functions::NamedFunctions;
 use crate::place::namesakes::Namesakes;
 use crate::place::placing::Placing;
 use crate::program::names::itanium::{is_mangled, own_name};
-use crate::program::names::relation::Relation;
+use crate::program::names::relation::{Relation, spells};
 use crate::program::symbols::{CodeSymbol, Symbols};
-use crate::toolchain::functions::is_rust;
+use crate::toolchain::functions::{is_main_program, is_rust};
 use crate::toolchain::suffixes::split_number;
 use crate::util::hash::{HashMap, HashSet};
 
@@ -186,9 +186,10 @@ pub(crate) fn place_unexplained<'f>(
 
 /// True if a symbol that no DIE explains may be the symbol of the function at its address. No symbol here has the
 /// function's own name. A linker that folds may instead have folded the function into the symbol's function
-/// and dropped its symbol. So one of three things must hold: the function has no name; it has an unmangled name
-/// and the symbol is a mangled name from which no plain name can be read; or no function of its unit has a symbol
-/// (Crystal writes `skip`), in a program that kept its local symbols.
+/// and dropped its symbol. So one of these must hold: the function has no name; it has an unmangled name
+/// and the symbol is a mangled name from which no plain name can be read; the symbol is a name of another language that spells the
+/// function's, or that of a Fortran program; or no function of its unit has a symbol (Crystal writes `skip`), in a program that kept
+/// its local symbols.
 fn is_possible_symbol(
     folding: &FoldingEvidence,
     placing: &Placing<'_, '_>,
@@ -204,5 +205,6 @@ fn is_possible_symbol(
         let has_symbols = folding.has_symbols.get_or_init(|| placing.units_with_symbols(symbols));
         symbols.has_locals() && unit.is_some_and(|unit| !has_symbols[unit.index()])
     };
-    !folding.linker.is_folding() || own.is_empty() || untold() || misnamed()
+    let spelt = || !is_mangled(symbol.name) && (spells(symbol.name, own) || is_main_program(symbol.name));
+    !folding.linker.is_folding() || own.is_empty() || untold() || spelt() || misnamed()
 }

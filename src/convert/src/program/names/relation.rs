@@ -61,6 +61,27 @@ pub(crate) fn may_be_symbol_of(symbol: &[u8], size: u64, name: &[u8], len: u64) 
     !identifier.is_empty() && memchr::memmem::find(symbol, &mangled).is_some()
 }
 
+/// True if a symbol that neither C++ nor Rust mangled spells the name that a DIE has, which some languages give in place of a
+/// linkage name: D's symbols have the length before each identifier (`_D3app4mainFZ4testMFiZi` of `test`), and Crystal's are a text
+/// (`*Dir::current:String` of `current`), as no symbol of C is. A name without a letter (`->` of Crystal's procs) is no name that a symbol
+/// could spell.
+pub(crate) fn spells(symbol: &[u8], name: &[u8]) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii();
+    if symbol.starts_with(b"_D") {
+        let counted = [name.len().to_string().as_bytes(), name].concat();
+        return !name.is_empty() && memchr::memmem::find(symbol, &counted).is_some();
+    }
+    if symbol.iter().all(|byte| is_letter(*byte) || matches!(byte, b'.' | b'$' | b'@')) {
+        return false;
+    }
+    let is_free = |beside: Option<&u8>| beside.is_none_or(|byte| !is_letter(*byte));
+    let is_word = |at: usize| {
+        (!name.first().copied().is_some_and(is_letter) || is_free(symbol[..at].last()))
+            && (!name.last().copied().is_some_and(is_letter) || is_free(symbol.get(at + name.len())))
+    };
+    !name.iter().copied().any(is_letter) || memchr::memmem::find_iter(symbol, name).any(is_word)
+}
+
 /// The names that the DIE of a symbol's function may have: the symbol's name, the name before a compiler's suffix,
 /// and the plain name of a mangled one.
 pub(crate) fn spellings(symbol: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -71,6 +92,25 @@ pub(crate) fn spellings(symbol: &[u8]) -> impl Iterator<Item = &[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn symbols_of_other_manglings_spell_names() {
+        for (symbol, name, expected) in [
+            ("*Dir::current:String", "current", true),
+            ("*Dir::currents:String", "current", false),
+            ("*File::Reader@IO#write<Bytes>:Nil", "write", true),
+            ("*Int32@Int#+<Int32>:Int32", "+", true),
+            ("~procProc(Thread, Nil)@/src/thread.cr:153", "->", true),
+            ("_D3app4mainFAAyaZ12__lambda_L7MFNaNbZi", "__lambda_L7", false),
+            ("_D3app4mainFAAyaZ11__lambda_L7MFNaNbZi", "__lambda_L7", true),
+            // Names of C say nothing.
+            ("read.part.0", "read", false),
+            ("__read", "read", false),
+            ("read@VERS_1", "read", false),
+        ] {
+            assert_eq!(spells(symbol.as_bytes(), name.as_bytes()), expected, "{symbol} {name}");
+        }
+    }
 
     #[test]
     fn relations_of_names() {
