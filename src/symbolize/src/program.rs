@@ -10,12 +10,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub(crate) use foldsym_convert::Options;
 pub(crate) use foldsym_convert::internal::open::{Peeked, peek};
 use foldsym_convert::report::DebugInfo;
-use foldsym_convert::{ConvertError, Identity, NoProgress, Report};
+use foldsym_convert::{ConvertError, Identity, NoProgress};
 use foldsym_format::header::MAGIC;
 use foldsym_store::{
     BuildId, DebugId, EntryInfo, LocalStore, ModuleId, StoreError, SymbolMap, open_regular, text_id,
 };
-use tempfile::TempDir;
 
 use crate::cache::Cache;
 use crate::fits::{has_debug_info, is_of};
@@ -283,19 +282,21 @@ fn into_cache(
     info.converter = Some(concat!("foldsym ", env!("CARGO_PKG_VERSION")).to_owned());
     // There may be an entry that `kept` refused.
     info.replace = true;
-    // Converted outside of the cache first, since `info` needs the report of the conversion.
-    let made = Made::of(program, options);
+    // `info` needs the report of the conversion. The file is made on the cache's disk: the system's folder of temporary files may be
+    // too small for it.
+    let scratch = cache.scratch()?;
+    let made = scratch.file();
+    let report = foldsym_convert::convert(program, &made, options, &NoProgress);
     // A failed write, for example on a full disk, does not mean that the program is malformed. Nor does a process without free
     // descriptors or threads.
-    if let Err(LoadError::Convert(error)) = &made
+    if let Err(error) = &report
         && error.system_error().is_none()
         && !matches!(error, ConvertError::Threads { .. })
     {
         cache.note_malformed(id, &cause, &error.to_string())?;
         whole.wrote(1);
     }
-    let made = made?;
-    let is_whole = made.report.debug_info() == DebugInfo::Full;
+    let is_whole = report.map_err(LoadError::Convert)?.debug_info() == DebugInfo::Full;
     info.conversion = Some(serde_json::json!({
         "cause": &*cause,
         "whole": is_whole,
@@ -303,9 +304,8 @@ fn into_cache(
         "converter": CONVERTER,
     }));
     let kept = lock.publish(&info, |to| -> Result<(), StoreError> {
-        // Copied and not moved: the temporary file may be on another file system, and it is opened below if the cache cannot keep the
-        // copy.
-        std::fs::copy(&made.path, to).map(|_| ()).map_err(|error| at(to, "write", error))
+        // Copied and not moved: it is opened below if the cache cannot keep the copy.
+        std::fs::copy(&made, to).map(|_| ()).map_err(|error| at(to, "write", error))
     });
     let map = kept.and_then(|_| cache.get(id));
     drop(lock);
@@ -315,7 +315,7 @@ fn into_cache(
             Ok(map)
         }
         // If the result cannot be kept, it is used anyway.
-        _ => Ok(SymbolMap::open(&made.path)?),
+        _ => Ok(SymbolMap::open(&made)?),
     }
 }
 
@@ -372,26 +372,12 @@ fn at(path: &Path, doing: &'static str, error: std::io::Error) -> StoreError {
     StoreError::Io { path: path.to_owned(), doing, error }
 }
 
-/// A converted program in a temporary folder, which is removed with this value.
-struct Made {
-    path: PathBuf,
-    report: Report,
-    _folder: TempDir,
-}
-
-impl Made {
-    fn of(program: &Path, options: &Options) -> Result<Self, LoadError> {
-        let folder = tempfile::tempdir().map_err(|error| at(&std::env::temp_dir(), "write to", error))?;
-        let path = folder.path().join("program.fsym");
-        let report =
-            foldsym_convert::convert(program, &path, options, &NoProgress).map_err(LoadError::Convert)?;
-        Ok(Self { path, report, _folder: folder })
-    }
-}
-
 /// Converts into a temporary file, which the system removes once it is not mapped any more.
 fn alone(program: &Path, options: &Options) -> Result<SymbolMap, LoadError> {
-    Ok(SymbolMap::open(&Made::of(program, options)?.path)?)
+    let folder = tempfile::tempdir().map_err(|error| at(&std::env::temp_dir(), "write to", error))?;
+    let made = folder.path().join("program.fsym");
+    foldsym_convert::convert(program, &made, options, &NoProgress).map_err(LoadError::Convert)?;
+    Ok(SymbolMap::open(&made)?)
 }
 
 /// Identifies the inputs of a conversion: the size and time of the program, the version of the converter, and the times of the folders

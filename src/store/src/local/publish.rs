@@ -165,8 +165,11 @@ impl LocalStore {
         Ok(Made::of(path, info)?)
     }
 
-    /// Makes a folder in `tmp/`.
-    pub(crate) fn scratch(&self) -> Result<Scratch, StoreError> {
+    /// A place for a file on the store's disk: a folder in `tmp/`.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn scratch(&self) -> Result<Scratch, StoreError> {
         let tmp = self.tmp();
         make_folder(&tmp)?;
         let made = tempfile::Builder::new().prefix(super::gc::TEMPORARY).tempdir_in(&tmp);
