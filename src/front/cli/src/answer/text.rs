@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use foldsym_format::DebugInfo;
 use foldsym_lookup::{Frame, NameId};
 use foldsym_symbolize::json::{hex, number};
 use foldsym_symbolize::{Answer, Certainty, Names, Unknown};
@@ -67,6 +68,9 @@ pub(crate) fn answer(
         if !style.no_names() {
             out.extend_from_slice(b"??");
             unknown_module(out, answer, style);
+            if style.certainty != Marks::None {
+                no_line(out, answer);
+            }
             style.name_end(out);
         }
         // llvm-symbolizer prints this line too, and scripts count on the lines of each address.
@@ -93,6 +97,7 @@ pub(crate) fn answer(
         if style.certainty != Marks::None {
             certainty(out, answer, style.certainty);
             no_object(out, answer, names, style);
+            no_line(out, answer);
         }
         style.name_end(out);
     }
@@ -228,6 +233,17 @@ pub(crate) fn certainty(out: &mut Vec<u8>, answer: &Answer, marks: Marks) {
         out.extend_from_slice(evidence.text().as_bytes());
     }
     out.push(b']');
+}
+
+/// ` [the file has symbols alone]`: why an answer has no file and line, or no function, if the debug information of its module was not all
+/// there.
+pub(crate) fn no_line(out: &mut Vec<u8>, answer: &Answer) {
+    let innermost = answer.symbol.frames.first();
+    if answer.level != DebugInfo::Full && innermost.is_none_or(|frame| frame.file.is_none()) {
+        out.extend_from_slice(b" [the file has ");
+        out.extend_from_slice(answer.level.words().as_bytes());
+        out.push(b']');
+    }
 }
 
 /// ` [object: REASON: FUNCTION]`: why the object does not show which function ran.

@@ -130,6 +130,15 @@ fn answers_have_the_level_of_their_entry() {
         let answer =
             foldsym(&["lookup", "--json", "--store", store.to_str().unwrap(), &word]).json().remove(0);
         assert_eq!(answer.get("Level").and_then(Value::as_str), level, "{answer}");
+        // In text it stands where a line is missing.
+        let text = foldsym(&["lookup", "--certainty=folded", "--store", store.to_str().unwrap(), &word]).out;
+        let said = text.contains("[the file has symbols alone]\n??:0:0");
+        assert_eq!(said, level == Some("none"), "{text}");
+        let log =
+            place.file("log.txt", format!("    #0 0x2012b0 (/app+0x2012b0) (BuildId: {id})\n").as_bytes());
+        let text = foldsym(&["symbolize", "--store", store.to_str().unwrap(), log.to_str().unwrap()]).out;
+        let said = text.contains(" from /app [the file has symbols alone]\n");
+        assert_eq!(said, level == Some("none"), "{text}");
     }
 }
 

@@ -89,6 +89,7 @@ pub(super) fn text_frame(
             }
         }
         if at + 1 == frames.len() {
+            text::no_line(out, answer);
             found_by(out, trust);
         }
         out.push(b'\n');
@@ -105,6 +106,7 @@ pub(super) fn text_frame(
         out.extend_from_slice(b"??");
         from(out, answer, modules);
         because(out, answer);
+        text::no_line(out, answer);
         found_by(out, trust);
         out.push(b'\n');
     }
