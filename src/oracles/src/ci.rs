@@ -12,6 +12,31 @@ use xtask::sh;
 /// Random addresses in a large program: with both oracles a few minutes on two cores.
 const MANY: usize = 20_000;
 
+/// Libraries and programs of other people's builds in Debian: C, C++, assembly code, Rust, Go, and stripped ones without separate debug files.
+/// `--all` compares those that this machine has, and says which it lacks.
+const FOREIGN: &[&str] = &[
+    "libcrypto.so.3",
+    "libgio-2.0.so.0",
+    "libglib-2.0.so.0",
+    "libgnutls.so.30",
+    "libicuuc.so.72",
+    "libisl.so.23",
+    "libperl.so.5.36",
+    "libpython3.11.so.1.0",
+    "librsvg-2.so.2",
+    "librav1e.so.0",
+    "libsqlite3.so.0",
+    "libstdc++.so.6",
+    "libunistring.so.2",
+    "libxml2.so.2",
+    "libz3.so.4",
+    "/usr/lib/go/bin/go",
+    "/usr/bin/debuginfod",
+];
+
+/// Addresses in each of them.
+const FEW: usize = 2_000;
+
 /// `--tenth` takes one in this many programs and addresses.
 pub(crate) const TENTH: usize = 10;
 
@@ -55,6 +80,11 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         let options = DiffOptions { addresses: MANY / step, columns: all, ..DiffOptions::default() };
         record(&path, compare(&tools, &program, &options), &mut bad);
     }
+    for path in if all && !tenth { foreign() } else { Vec::new() } {
+        let program = Program::open(&path, None)?;
+        let options = DiffOptions { addresses: FEW, ..DiffOptions::default() };
+        record(&path, compare(&tools, &program, &options), &mut bad);
+    }
     if bad.is_empty() {
         Ok(())
     } else {
@@ -78,6 +108,17 @@ fn record(path: &Path, result: Result<DiffTally, String>, bad: &mut Vec<String>)
             bad.push(name);
         }
     }
+}
+
+/// The programs of [`FOREIGN`] that are installed.
+fn foreign() -> Vec<PathBuf> {
+    let folder = c_library().and_then(|library| Some(library.parent()?.to_owned())).unwrap_or_default();
+    let (found, missing): (Vec<PathBuf>, Vec<PathBuf>) =
+        FOREIGN.iter().map(|name| folder.join(name)).partition(|path| path.exists());
+    for path in missing {
+        println!("{}: skipped: not installed", name_of(&path));
+    }
+    found
 }
 
 /// The files and bundles of `testbins/built`, by name.
