@@ -54,11 +54,12 @@ fn other_names_are_not_listed_for_each_length() {
     assert!(line.starts_with("kept: 1 caps"), "{line}");
 }
 
-/// Symbols without a size may each be a function at each of the ranges that begin at their address.
+/// Symbols without a size may each be a function at each of the ranges that begin at their address: so many are not compared, and
+/// groups do not have so many members.
 #[test]
 fn names_are_not_functions_of_each_length() {
     let line = limited(&of_each_length(|index| format!("_Z1g{index}v"), 4000, 0));
-    assert!(line.starts_with("kept: 1 caps"), "{line}");
+    assert!(line.starts_with("kept: 2 caps"), "{line}");
     let bytes = line.split("; ").nth(1).and_then(|bytes| bytes.strip_suffix(" bytes")?.parse::<u64>().ok());
     assert!(bytes.is_some_and(|bytes| bytes < 4 << 20), "{line}");
 }

@@ -36,16 +36,29 @@ impl Replaced {
     ) -> Self {
         let comparisons = Budget::new(MAX_COMPARISONS);
         let mut replaced = defined_twice(functions.program, shared, records);
+        // A function with many names may be in many groups, so its names are looked at once.
+        let (mut seen, mut wrappers) = (HashSet::default(), HashSet::default());
+        for member in functions.program.groups.iter().flat_map(|group| &group.members) {
+            let wraps = || functions.names(member.function).any(|name| wrapped(name).is_some());
+            if seen.insert(member.function) && wraps() {
+                wrappers.insert(member.function);
+            }
+        }
         for group in &functions.program.groups {
             let members = group.members.iter().map(|member| member.function);
             replaced.extend(unnamed_definitions(functions, group, &comparisons));
+            if !members.clone().any(|member| wrappers.contains(&member)) {
+                continue;
+            }
+            let names = members.clone().map(|member| functions.names(member).count()).sum();
+            if !comparisons.spend(names) {
+                replaced.extend(members);
+                continue;
+            }
             let wrapped: HashSet<&[u8]> =
                 members.clone().flat_map(|member| functions.names(member)).filter_map(wrapped).collect();
-            if !wrapped.is_empty() {
-                let is_wrapped =
-                    |member: &FuncId| functions.names(*member).any(|name| wrapped.contains(name));
-                replaced.extend(members.filter(is_wrapped));
-            }
+            let is_wrapped = |member: &FuncId| functions.names(*member).any(|name| wrapped.contains(name));
+            replaced.extend(members.filter(is_wrapped));
         }
         Replaced { functions: replaced, is_short: comparisons.is_short() }
     }

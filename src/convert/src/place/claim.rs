@@ -10,7 +10,7 @@ use crate::model::{
     AddressRange, FuncId, Function, How, ImageAddr, Member, NameId, Origin, OriginId, Reason, RowRange, Rows,
     UnitId,
 };
-use crate::util::hash::HashMap;
+use crate::util::hash::{HashMap, HashSet};
 
 /// A range of code with the functions that have it: more than one if they were folded.
 pub(crate) struct Claim {
@@ -56,9 +56,18 @@ pub(crate) fn by_name_alone(names: &mut Names<'_>, functions: &mut Vec<Function>
     Member { function, how: How::SymbolOnly, rows: None, symbol: None }
 }
 
-/// Sorts members into the order that answers list them in, and aliases by their bytes.
-pub(crate) fn order(names: &Names<'_>, members: &mut [Member], functions: &mut [Function]) {
+/// Sorts members into the order that answers list them in, and the aliases of functions that are not in `ordered` by their bytes: a
+/// function with many aliases may be a member at many ranges.
+pub(crate) fn order(
+    names: &Names<'_>,
+    members: &mut [Member],
+    functions: &mut [Function],
+    ordered: &mut HashSet<FuncId>,
+) {
     for member in members.iter() {
+        if functions[member.function.index()].aliases.is_empty() || !ordered.insert(member.function) {
+            continue;
+        }
         let aliases = &mut functions[member.function.index()].aliases;
         // By bytes: the order of the symbol table depends on the order of the objects at the link.
         aliases.sort_by(|&a, &b| names.text(a).cmp(names.text(b)));

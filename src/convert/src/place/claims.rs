@@ -32,6 +32,7 @@ use crate::program::machine::Machine;
 use crate::program::symbols::{CodeSymbol, Symbols, principal};
 use crate::util::budget::Budget;
 use crate::util::fit::fit;
+use crate::util::hash::HashSet;
 
 /// Joins subprograms and symbols. The order of the steps is the decision: later steps rely on the members that the
 /// earlier ones found. Also returns the units whose compiler is taken to have merged functions ([`thunks::add`]).
@@ -56,8 +57,9 @@ pub(crate) fn build<'f>(
     add_symbol_claims(placing, evidence, machine, &mut claims, diagnostics);
     // A function that the compiler replaced by a jump mostly has no subprogram: the claims of symbols must be there.
     let merging = thunks::add(placing, machine, folding, symbols, &mut claims, diagnostics);
+    let mut ordered = HashSet::default();
     for claim in &mut claims.dies {
-        order(&placing.names, &mut claim.members, &mut claims.functions);
+        order(&placing.names, &mut claim.members, &mut claims.functions, &mut ordered);
     }
     (claims, merging)
 }

@@ -5,9 +5,11 @@
 /// name counts as that of a function without a DIE.
 pub(crate) const MAX_OVERLOADS: usize = 64;
 
-/// Members of all groups together: a range that other ranges cut has a group for each of its pieces. Later ranges of folded code
-/// name no function.
-pub(crate) const MAX_MEMBERS: usize = 1 << 22;
+/// Members of all groups together, in proportion to the `ranges` of functions and symbols: a range that other ranges cut has a group for
+/// each of its pieces. Later ranges of folded code name no function.
+pub(crate) fn group_members(ranges: usize) -> usize {
+    ranges.saturating_mul(8).clamp(1 << 18, 1 << 22)
+}
 
 /// Definitions of one name at one range that are kept apart. Further ones count as the first.
 pub(crate) const MAX_DEFINITIONS: usize = 16;

@@ -11,7 +11,7 @@ use crate::model::{
     FuncId, Function, Group, GroupId, How, ImageAddr, Member, Origin, Owner, Piece, Reason, Rows, UnitId,
 };
 use crate::place::claim::{Claim, Claims, rows_from};
-use crate::place::limits::MAX_MEMBERS;
+use crate::place::limits::group_members;
 use crate::place::placing::Placing;
 use crate::place::strays::{self, StrayClaim};
 use crate::util::fit::fit;
@@ -113,6 +113,7 @@ pub(crate) fn cut(
     drop(ranges);
     // A symbol may have several pieces.
     let owned = segments.iter().filter(|segment| segment.node > 0).count();
+    let most_members = group_members(labels + symbols + nodes.strays + claims.dies.len());
     let mut cutter = Cutter {
         pieces: Vec::with_capacity(owned + bare.len().min(owned / 8)),
         nodes,
@@ -125,7 +126,7 @@ pub(crate) fn cut(
         claims,
         nameless: [None; 2],
         reason,
-        members_left: MAX_MEMBERS,
+        members_left: most_members,
         left_out: 0,
     };
     cutter.hidden(&segments, diagnostics);
@@ -139,7 +140,7 @@ pub(crate) fn cut(
     if left_out > 0 {
         diagnostics.add(Kind::Cap(Cap::FoldedRanges), 0, || {
             format!(
-                "{left_out} ranges of folded code name no function: the limit of {MAX_MEMBERS} group members is used up"
+                "{left_out} ranges of folded code name no function: the limit of {most_members} group members is used up"
             )
         });
     }

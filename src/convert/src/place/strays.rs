@@ -5,7 +5,7 @@
 
 use crate::model::{AddressRange, DieOffset, FuncId, ImageAddr, Member, Reason, Stray, UnitId};
 use crate::place::claim::{Claim, Claims, order, rows_from};
-use crate::place::limits::MAX_MEMBERS;
+use crate::place::limits::group_members;
 use crate::place::placing::Placing;
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::paint::{PaintRange, Painter, Segment};
@@ -28,7 +28,7 @@ pub(crate) fn claims(placing: &Placing<'_, '_>, claims: &mut Claims) -> Vec<Stra
     let same: Vec<Vec<&PlacedStray>> = strays.chunk_by(|a, b| a.range() == b.range()).map(distinct).collect();
     let inlined = paint(same.iter().map(|same| same[0].range()));
     // A range that many symbols divide has its members in each part.
-    let mut members_left = MAX_MEMBERS;
+    let mut members_left = group_members(strays.len() + claims.symbols.len());
     let symbols = paint(claims.symbols.iter().map(Claim::range));
     let mut found = Vec::new();
     let ends = inlined.iter().skip(1).map(|segment| ImageAddr(segment.start));
@@ -52,8 +52,9 @@ pub(crate) fn claims(placing: &Placing<'_, '_>, claims: &mut Claims) -> Vec<Stra
         claims.functions[function.index()].reason.get_or_insert(reason);
     }
     let mut found: Vec<StrayClaim> = found.into_iter().map(|(claim, _)| claim).collect();
+    let mut ordered = HashSet::default();
     for stray in &mut found {
-        order(&placing.names, &mut stray.claim.members, &mut claims.functions);
+        order(&placing.names, &mut stray.claim.members, &mut claims.functions, &mut ordered);
     }
     found
 }

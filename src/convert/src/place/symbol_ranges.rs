@@ -12,6 +12,7 @@ use crate::program::machine::Machine;
 use crate::program::names::itanium::{is_mangled, is_program_wide};
 use crate::program::names::relation::Relation;
 use crate::program::symbols::{CodeSymbol, Symbols, principal};
+use crate::util::hash::HashSet;
 
 /// The bytes between the end of a subprogram and the next symbol, under the subprogram's name, as `llvm-symbolizer`
 /// answers. Folded functions get no such range. If the local symbols were removed, these bytes may be functions of
@@ -92,7 +93,7 @@ pub(crate) fn symbol_claim<'f>(
         doubt = lines.as_ref().map(|_| Reason::UnclaimedLines);
         members.iter_mut().zip(lines.unwrap_or_default()).for_each(|(member, rows)| member.rows = rows);
     }
-    order(&placing.names, &mut members, functions);
+    order(&placing.names, &mut members, functions, &mut HashSet::default());
     Some(Claim { start: first.start, end: first.end, members, doubt })
 }
 

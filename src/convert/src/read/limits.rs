@@ -58,7 +58,7 @@ pub(crate) const MAX_PROGRAM_ROWS: usize = 1 << 24;
 /// line program: [`ROW_COPIES`] for each of its rows, between these two numbers. Later functions have no lines.
 pub(crate) const MAX_UNIT_ROWS: usize = 1 << 24;
 pub(crate) const MIN_UNIT_ROWS: usize = 1 << 18;
-pub(crate) const ROW_COPIES: usize = 32;
+pub(crate) const ROW_COPIES: usize = 16;
 
 /// A unit may visit as many entries of range lists as [`allowed_entries`] of its sections, between these two numbers. Later functions
 /// have no code.

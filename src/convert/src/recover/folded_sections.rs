@@ -17,6 +17,9 @@ use crate::util::hash::{HashMap, HashSet};
 /// Padding bytes that may follow the last function of a section.
 const MAX_PADDING: u64 = 64;
 
+/// What the searches of one comparison cost, in steps.
+const SEARCH_STEPS: usize = 16;
+
 /// A range of a unit: of a function that kept its address, or of bare lines.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Standing {
@@ -121,10 +124,14 @@ fn covered(
     standing: &[Standing],
     steps: &Budget,
 ) -> Option<Vec<Standing>> {
+    // A comparison begins with two searches.
+    if !steps.spend(SEARCH_STEPS) {
+        return None;
+    }
     let AddressRange { start, end } = lines.range();
     let there = &standing[standing.partition_point(|standing| standing.range.start < start)..];
     let there = &there[..there.partition_point(|standing| standing.range.start < end)];
-    let ([first, .., last], true) = (there, steps.spend(there.len() + 1)) else { return None };
+    let ([first, .., last], true) = (there, steps.spend(there.len())) else { return None };
     let apart = there.windows(2).all(|pair| pair[0].range.end <= pair[1].range.start);
     let last = last.range.end;
     let whole = first.range.start == start && last <= end && end - last < MAX_PADDING;
