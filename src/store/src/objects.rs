@@ -38,8 +38,8 @@ pub(crate) struct Objects {
     prefix: Path,
     /// The address, without secrets.
     location: String,
-    /// The address as the crates have it, whose errors may contain its secrets.
-    address: String,
+    /// The address and the endpoints as the crates have them, whose errors may contain their secrets.
+    addresses: Vec<String>,
     identity: String,
     /// What to look at if a request fails; often empty.
     hint: String,
@@ -71,9 +71,12 @@ impl Objects {
         let location = location.trim_end_matches('/');
         let shown = without_secrets(location);
         let url = Url::parse(location).map_err(|error| RemoteError::new(&*shown, error))?;
-        let address = url.to_string();
+        // The messages of the crate repeat the endpoint too.
+        let endpoints =
+            options.iter().filter(|(key, _)| key.contains("endpoint")).map(|(_, value)| value.clone());
+        let addresses: Vec<String> = endpoints.chain([url.to_string()]).collect();
         let failed =
-            |problem: &dyn ToString| RemoteError::new(&*shown, hide_secrets(&problem.to_string(), &address));
+            |problem: &dyn ToString| RemoteError::new(&*shown, hidden(&problem.to_string(), &addresses));
         if url.query().is_some() || url.fragment().is_some() {
             return Err(failed(&"expected an address without a query (`?`) and a fragment (`#`)"));
         }
@@ -112,7 +115,7 @@ impl Objects {
         // A thread of the runtime serves the connections while callers wait.
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.map_err(|error| failed(&error))?;
-        Ok(Self { store, prefix, location: shown, address, identity, hint, runtime, read_only, patience })
+        Ok(Self { store, prefix, location: shown, addresses, identity, hint, runtime, read_only, patience })
     }
 
     /// The whole path of a key.
@@ -125,9 +128,14 @@ impl Objects {
     }
 
     fn failed(&self, key: &str, problem: impl ToString) -> RemoteError {
-        let problem = format!("{}{}", hide_secrets(&problem.to_string(), &self.address), self.hint);
+        let problem = format!("{}{}", hidden(&problem.to_string(), &self.addresses), self.hint);
         RemoteError::new(format!("{}/{key}", self.location), problem)
     }
+}
+
+/// A message without the secrets of these addresses.
+fn hidden(message: &str, addresses: &[String]) -> String {
+    addresses.iter().fold(message.to_owned(), |message, address| hide_secrets(&message, address))
 }
 
 impl Remote for Objects {

@@ -100,6 +100,11 @@ pub(crate) fn check(scheme: &ObjectStoreScheme, options: &[(String, String)]) ->
     let Some(kind) = kind(scheme) else { return Ok(()) };
     if let Some((name, endpoint)) = given(options, kind.endpoints) {
         let shown = without_secrets(endpoint);
+        // Without `://` it is no address, but it may have a password.
+        let shown = match shown.contains("://") {
+            true => shown,
+            false => shown.rsplit('@').next().unwrap_or_default().to_owned(),
+        };
         if !endpoint.starts_with("https://") && !endpoint.starts_with("http://") {
             return Err(format!(
                 "{name} is {shown:?}, expected an address that begins with https:// or http://"

@@ -172,6 +172,29 @@ fn other_things_than_files_are_refused() {
     assert!(SymbolMap::open(&folder.path().join("gone")).unwrap_err().to_string().contains("cannot open"));
 }
 
+/// A link in place of a lock would have a file made outside of the store, and a FIFO would be waited for.
+#[test]
+fn a_lock_is_a_regular_file() {
+    let (folder, store) = store();
+    store.add(&demo(), &info("demo")).unwrap();
+    let id = id_of_demo(&store);
+    let lock = store.root().join(format!("tmp/{id}.lock"));
+    let outside = folder.path().parent().unwrap().join(format!("outside-{}", std::process::id()));
+    std::os::unix::fs::symlink(&outside, &lock).unwrap();
+    assert!(store.lock(&id).is_err());
+    assert!(!outside.exists());
+    fs::remove_file(&lock).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, &lock, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    assert!(store.lock(&id).is_err());
+    fs::remove_file(&lock).unwrap();
+    store.lock(&id).unwrap();
+}
+
+fn id_of_demo(store: &LocalStore) -> BuildId {
+    let Published::Existing(id) = store.add(&demo(), &info("demo")).unwrap() else { panic!("not there") };
+    id
+}
+
 #[test]
 fn a_folder_must_be_a_store_and_nobody_elses() {
     let folder = tempfile::tempdir().unwrap();

@@ -244,6 +244,12 @@ impl LocalStore {
     /// Removes build ids from the index entry of a debug id, which other programs may have too.
     fn forget_builds(&self, debug_id: &DebugId, gone: &[&BuildId]) -> Result<(), StoreError> {
         let _lock = self.lock_index(debug_id)?;
+        // A link may lead out of the store.
+        let path = self.debug_path(debug_id);
+        let folders = path.ancestors().skip(1).take_while(|folder| *folder != self.root);
+        if !folders.into_iter().all(is_own_folder) {
+            return Ok(());
+        }
         // A damaged index entry is for `check` to report.
         let Ok(there) = self.builds_of(debug_id) else { return Ok(()) };
         let rest: Vec<BuildId> = there.iter().filter(|id| !gone.contains(id)).cloned().collect();

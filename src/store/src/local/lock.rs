@@ -123,7 +123,7 @@ fn try_to_lock(file: &File) -> io::Result<bool> {
 /// Removes a lock file whose lock no process holds. `Ok(false)` if a process holds it.
 pub(super) fn remove_stale(path: &Path) -> io::Result<bool> {
     // The file is opened without `create`: a lock file that has just been removed must not come back.
-    let file = match File::options().write(true).open(path) {
+    let file = match options_of_own_file().write(true).open(path).and_then(regular) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
         other => other?,
     };
@@ -135,8 +135,29 @@ pub(super) fn remove_stale(path: &Path) -> io::Result<bool> {
     }
 }
 
+/// Opens a lock file. A link could lead out of the store, and a FIFO would wait for a reader.
 fn open(path: &Path) -> io::Result<File> {
-    File::options().write(true).create(true).truncate(false).open(path)
+    options_of_own_file().write(true).create(true).truncate(false).open(path).and_then(regular)
+}
+
+/// Options with which a link is not followed and nothing is waited for.
+fn options_of_own_file() -> fs::OpenOptions {
+    let mut options = File::options();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        (rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW).bits().cast_signed(),
+    );
+    options
+}
+
+fn regular(file: File) -> io::Result<File> {
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => {
+            Err(io::Error::new(io::ErrorKind::InvalidInput, "a device, a pipe or a socket, expected a file"))
+        }
+    }
 }
 
 /// True if the path still leads to this file.
