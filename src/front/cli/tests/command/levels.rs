@@ -131,7 +131,7 @@ fn answers_have_the_level_of_their_entry() {
             foldsym(&["lookup", "--json", "--store", store.to_str().unwrap(), &word]).json().remove(0);
         assert_eq!(answer.get("Level").and_then(Value::as_str), level, "{answer}");
         // In text it stands where a line is missing.
-        let text = foldsym(&["lookup", "--certainty=folded", "--store", store.to_str().unwrap(), &word]).out;
+        let text = foldsym(&["lookup", "--certainty=all", "--store", store.to_str().unwrap(), &word]).out;
         let said = text.contains("[the file has symbols alone]\n??:0:0");
         assert_eq!(said, level == Some("none"), "{text}");
         let log =
@@ -161,6 +161,24 @@ fn a_worse_file_does_not_replace_a_better_one() {
         place.convert(&[&whole], &["--unwind"]).out.contains(": replaces one without rows for unwinding")
     );
     assert_eq!(place.only()["Level"], "full");
+}
+
+/// Several files of one build in one run: the options judge what the store has at the end, whichever came first.
+#[test]
+fn one_run_is_judged_by_what_the_store_has_at_its_end() {
+    for turned in [false, true] {
+        let place = Place::new();
+        let mut inputs = [place.file("poor/app", &damaged(&demo())), place.file("whole/app", &demo())];
+        if turned {
+            inputs.reverse();
+        }
+        let [first, second] = &inputs;
+        let ran = place.convert(&[first, second], &["--strict", "--threads", "1"]);
+        assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+        assert!(!ran.out.contains("with losses"), "{}", ran.out);
+        let ran = place.convert(&[&place.file("bare/app", &stripped(&demo()))], &["--require-debug-info"]);
+        assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    }
 }
 
 #[test]

@@ -28,6 +28,15 @@ enum Manifest {
     Lines(PathBuf, Box<dyn Write + Send>),
 }
 
+/// What a file lacks.
+#[derive(Clone, Copy)]
+struct Judged {
+    /// The store had it already.
+    existing: bool,
+    has_losses: bool,
+    has_none: bool,
+}
+
 /// The results so far.
 pub(super) struct Ledger<'a> {
     args: &'a Convert,
@@ -46,11 +55,8 @@ pub(super) struct Ledger<'a> {
     failed: u64,
     unreadable: u64,
     passed_over: PassedOver,
-    without_debug_info: u64,
-    with_losses: u64,
-    /// The same of programs that the store had already.
-    existing_without_debug_info: u64,
-    existing_with_losses: u64,
+    /// What the files lack that were converted, or that the store had already.
+    judged: HashMap<PathBuf, Judged>,
     /// The exit code of the first failure, and whether an output of the command itself could not be written.
     first_failure: Option<u8>,
     unwritten: bool,
@@ -102,10 +108,7 @@ impl<'a> Ledger<'a> {
             failed: 0,
             unreadable: 0,
             passed_over: plan.passed_over,
-            without_debug_info: 0,
-            with_losses: 0,
-            existing_without_debug_info: 0,
-            existing_with_losses: 0,
+            judged: HashMap::new(),
             first_failure: None,
             unwritten: false,
             is_empty: plan.is_empty,
@@ -197,12 +200,26 @@ impl<'a> Ledger<'a> {
         line.push(b'\n');
         self.print(&line);
         let (has_losses, has_none) = (!stands.lost.is_empty(), stands.level == DebugInfo::None);
-        self.existing_without_debug_info += u64::from(has_none);
-        self.existing_with_losses += u64::from(has_losses);
+        self.judge(&stored.output, Judged { existing: true, has_losses, has_none });
         if self.is_refused(has_losses, has_none) {
             let message = format!("{}: warning: the store has {}", job.named(), stands.words());
             self.bar.suspend(|| complain(&message));
         }
+    }
+
+    /// Notes what a file lacks. Several inputs may be of one file of a store, which only gets better: what one of them does not lack is
+    /// there at the end.
+    fn judge(&mut self, output: &Path, judged: Judged) {
+        let known = self.judged.entry(output.to_owned()).or_insert(judged);
+        known.has_losses &= judged.has_losses;
+        known.has_none &= judged.has_none;
+    }
+
+    /// How many of the files that were converted, or were in the store already, have no debug information, and how many lost some.
+    fn lacking(&self, existing: bool) -> (u64, u64) {
+        let of = || self.judged.values().filter(|judged| judged.existing == existing);
+        let count = |is: fn(&Judged) -> bool| of().filter(|judged| is(judged)).count() as u64;
+        (count(|judged| judged.has_none), count(|judged| judged.has_losses))
     }
 
     /// True if the options refuse a file that lost debug information, or has none.
@@ -215,8 +232,7 @@ impl<'a> Ledger<'a> {
         let warnings = report.warnings();
         let has_losses = warnings.iter().any(|warning| warning.kind.is_loss());
         let has_none = report.debug_info() == DebugInfo::None;
-        self.without_debug_info += u64::from(has_none);
-        self.with_losses += u64::from(has_losses);
+        self.judge(output, Judged { existing: false, has_losses, has_none });
         let mut entry = report.to_json();
         entry["input"] = json!(job.input.to_string_lossy());
         entry["output"] = json!(output.to_string_lossy());
@@ -271,25 +287,25 @@ impl<'a> Ledger<'a> {
             let total = self.total();
             self.print(total.as_bytes());
         }
-        let lost = self.args.strict && self.with_losses + self.existing_with_losses > 0;
-        let without = self.without_debug_info + self.existing_without_debug_info;
-        let without = self.args.require_debug_info && without > 0;
+        let is_refused = self.judged.values().any(|file| self.is_refused(file.has_losses, file.has_none));
         match self.first_failure {
             _ if self.unwritten => exit::BAD_INPUT,
             // A single folder without a program is one bad input.
             Some(code) if !self.several || self.is_empty => code,
             Some(_) => exit::SOME_FAILED,
-            None if self.unreadable > 0 || lost || without => exit::SOME_FAILED,
+            None if self.unreadable > 0 || is_refused => exit::SOME_FAILED,
             None => 0,
         }
     }
 
     fn total(&self) -> String {
         let mut text = format!("{} converted", self.converted);
-        text += &of_these(self.without_debug_info, self.with_losses);
+        let (without, losses) = self.lacking(false);
+        text += &of_these(without, losses);
         if self.existing > 0 {
             text += &format!(", {} already in the store", self.existing);
-            text += &of_these(self.existing_without_debug_info, self.existing_with_losses);
+            let (without, losses) = self.lacking(true);
+            text += &of_these(without, losses);
         }
         if self.joined > 0 {
             text += &format!(", {} debug files converted with their programs", self.joined);
