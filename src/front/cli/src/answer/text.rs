@@ -68,7 +68,7 @@ pub(crate) fn answer(
         if !style.no_names() {
             out.extend_from_slice(b"??");
             unknown_module(out, answer, style);
-            if style.certainty != Marks::None {
+            if style.certainty == Marks::All {
                 no_line(out, answer);
             }
             style.name_end(out);
@@ -97,7 +97,9 @@ pub(crate) fn answer(
         if style.certainty != Marks::None {
             certainty(out, answer, style.certainty);
             no_object(out, answer, names, style);
-            no_line(out, answer);
+            if style.certainty == Marks::All {
+                no_line(out, answer);
+            }
         }
         style.name_end(out);
     }

@@ -95,7 +95,7 @@ pub(crate) enum Marks {
     None,
     /// Folded functions
     Folded,
-    /// Folded functions, and functions that may have been folded with others
+    /// Folded functions, functions that may have been folded with others, and why a line is missing
     All,
 }
 

@@ -216,7 +216,7 @@ fn a_likely_answer_has_its_reason() {
         let text = fsym.run("lookup", &[words, &[address]].concat()).out;
         text.lines().next().unwrap().to_owned()
     };
-    assert_eq!(line(&["--certainty=all"]), format!("{name} [likely: stripped]"));
+    assert_eq!(line(&["--certainty=all"]), format!("{name} [likely: stripped] [the file has symbols alone]"));
     assert_eq!((line(&["--certainty"]), line(&[])), (name.to_owned(), name.to_owned()));
     let info = &fsym.run("info", &["--json"]).json()[0];
     let functions = &info["Counts"]["Functions"];
