@@ -21,7 +21,13 @@ __attribute__((noinline)) int other(int a)
     return whole(a) ^ 9;
 }
 
+/* Initializes thread-local variables. */
+__attribute__((noinline)) int __tls_init(int a)
+{
+    return table[a & 1] * 3 + other(a);
+}
+
 int run(int a)
 {
-    return other(a) + whole(a + 1) + test(a + 2) + current(a + 3);
+    return __tls_init(a) + other(a) + whole(a + 1) + test(a + 2) + current(a + 3);
 }

@@ -74,6 +74,9 @@ pub(crate) fn is_thunk(name: &[u8]) -> bool {
     THUNKS.iter().any(|prefix| name.starts_with(prefix))
 }
 
+/// The name in DWARF of the function that initializes all thread-local variables of a unit (of gcc and clang).
+pub(crate) const TLS_INIT_OF_UNIT: &[u8] = b"__tls_init";
+
 /// True for the initialization function of a thread-local variable (of gcc and clang, not in the ABI): all variables of a unit have one such
 /// function.
 pub(crate) fn is_tls_init(name: &[u8]) -> bool {

@@ -15,6 +15,7 @@ use crate::program::names::itanium::{is_mangled, own_name};
 use crate::program::names::relation::{Relation, spells};
 use crate::program::symbols::{CodeSymbol, Symbols};
 use crate::toolchain::functions::{is_main_program, is_rust};
+use crate::toolchain::itanium_abi::{TLS_INIT_OF_UNIT, is_tls_init};
 use crate::toolchain::suffixes::split_number;
 use crate::util::hash::{HashMap, HashSet};
 
@@ -205,6 +206,11 @@ fn is_possible_symbol(
         let has_symbols = folding.has_symbols.get_or_init(|| placing.units_with_symbols(symbols));
         symbols.has_locals() && unit.is_some_and(|unit| !has_symbols[unit.index()])
     };
-    let spelt = || !is_mangled(symbol.name) && (spells(symbol.name, own) || is_main_program(symbol.name));
+    // gcc and clang initialize the thread-local variables of a unit in one function, which its DIE gives a name of no symbol.
+    let of_variables = || is_tls_init(symbol.name) && own == TLS_INIT_OF_UNIT;
+    let spelt = || {
+        !is_mangled(symbol.name)
+            && (spells(symbol.name, own) || is_main_program(symbol.name) || of_variables())
+    };
     !folding.linker.is_folding() || own.is_empty() || untold() || spelt() || misnamed()
 }

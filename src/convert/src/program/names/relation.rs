@@ -64,8 +64,15 @@ pub(crate) fn may_be_symbol_of(symbol: &[u8], size: u64, name: &[u8], len: u64) 
 /// True if a symbol that neither C++ nor Rust mangled spells the name that a DIE has, which some languages give in place of a
 /// linkage name: D's symbols have the length before each identifier (`_D3app4mainFZ4testMFiZi` of `test`), and Crystal's are a text
 /// (`*Dir::current:String` of `current`), as no symbol of C is. A name without a letter (`->` of Crystal's procs) is no name that a symbol
-/// could spell.
+/// could spell. Objective-C for GNU's runtime writes `_i_Foo__bar_with_` for `-[Foo bar:with:]`, and gfortran `master.0.f_` for
+/// `master.0.f`, the code of a procedure with several entries.
 pub(crate) fn spells(symbol: &[u8], name: &[u8]) -> bool {
+    if let [kind @ (b'-' | b'+'), b'[', method @ .., b']'] = name {
+        return is_method(symbol, if *kind == b'-' { b"_i_" } else { b"_c_" }, method);
+    }
+    if name.starts_with(MASTER) {
+        return beginnings(symbol).chain([symbol]).any(|whole| whole.strip_suffix(b"_") == Some(name));
+    }
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii();
     if symbol.starts_with(b"_D") {
         let counted = [name.len().to_string().as_bytes(), name].concat();
@@ -80,6 +87,21 @@ pub(crate) fn spells(symbol: &[u8], name: &[u8]) -> bool {
             && (!name.last().copied().is_some_and(is_letter) || is_free(symbol.get(at + name.len())))
     };
     !name.iter().copied().any(is_letter) || memchr::memmem::find_iter(symbol, name).any(is_word)
+}
+
+/// What gfortran puts before the code that all entries of a procedure share.
+const MASTER: &[u8] = b"master.";
+
+/// True if a symbol is that of a method of Objective-C (`Foo bar:with:`, or `Foo(Category) bar`): its class, its category, and its selector,
+/// whose colons are underscores.
+fn is_method(symbol: &[u8], prefix: &[u8], method: &[u8]) -> bool {
+    let Some(space) = method.iter().position(|byte| *byte == b' ') else { return false };
+    let (class, selector) = (&method[..space], &method[space + 1..]);
+    let mut parts = class.splitn(2, |byte| *byte == b'(');
+    let (class, category) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let category = category.strip_suffix(b")").unwrap_or(category);
+    let selector: Vec<u8> = selector.iter().map(|byte| if *byte == b':' { b'_' } else { *byte }).collect();
+    symbol == [prefix, class, b"_", category, b"_", &selector].concat()
 }
 
 /// The names that the DIE of a symbol's function may have: the symbol's name, the name before a compiler's suffix,
@@ -103,6 +125,13 @@ mod tests {
             ("~procProc(Thread, Nil)@/src/thread.cr:153", "->", true),
             ("_D3app4mainFAAyaZ12__lambda_L7MFNaNbZi", "__lambda_L7", false),
             ("_D3app4mainFAAyaZ11__lambda_L7MFNaNbZi", "__lambda_L7", true),
+            ("_i_Foo__bar_with_", "-[Foo bar:with:]", true),
+            ("_c_Foo_More_alloc", "+[Foo(More) alloc]", true),
+            ("_i_Foo__baz", "+[Foo baz]", false),
+            ("_i_Foo__baz", "-[Foo bar]", false),
+            ("master.0.f_", "master.0.f", true),
+            ("master.0.f_.isra.0", "master.0.f", true),
+            ("master.0.g_", "master.0.f", false),
             // Names of C say nothing.
             ("read.part.0", "read", false),
             ("__read", "read", false),
