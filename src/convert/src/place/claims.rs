@@ -319,11 +319,13 @@ fn name_entry<'f>(
     (known, diagnostics): (&mut NamedFunctions, &mut Diagnostics),
 ) {
     let folding = evidence.folding;
+    let len = u32::try_from(claim.range().len()).unwrap_or(u32::MAX);
     let members = &mut claim.members;
     // What names a function for certain comes first: a function that has a symbol takes no other as its own.
     let mut entry = classify_symbols(placing, at_start, fits, members, functions);
     assign_clones(placing, at_start, std::mem::take(&mut entry.clones), known, functions);
-    let overloads = name_plain(placing, std::mem::take(&mut entry.mangled), members, functions, diagnostics);
+    let mangled = std::mem::take(&mut entry.mangled);
+    let overloads = name_plain(placing, (mangled, len), members, functions, diagnostics);
     let folded = adopt_unclaimed_symbol(placing, evidence, &mut entry, members, functions, known);
     let described = members.len();
     // gcc describes both `_ZL1fi` and `_ZL1fl` as `f`. A name that fits no DIE here is of a function that was folded to this

@@ -27,10 +27,10 @@ use crate::util::text::base_name;
 /// A mangled name and its variants, with the symbols that have it.
 type Name<'s, 'f> = &'s [&'s CodeSymbol<'f>];
 
-/// Gives these symbols to the members as their names. Returns the names that fit none, each with its variants.
+/// Gives these symbols to the members as their names, at code of `len` bytes. Returns the names that fit none, each with its variants.
 pub(crate) fn name_plain<'f>(
     placing: &mut Placing<'_, 'f>,
-    mut mangled: Vec<&CodeSymbol<'f>>,
+    (mut mangled, len): (Vec<&CodeSymbol<'f>>, u32),
     members: &[Member],
     functions: &mut [Function],
     diagnostics: &mut Diagnostics,
@@ -82,7 +82,7 @@ pub(crate) fn name_plain<'f>(
                 });
                 left.extend(names.iter().map(|name| variants(placing, name)));
             }
-            _ => left.extend(assign(placing, &names, named, (functions, members))),
+            _ => left.extend(assign(placing, (&names, len), named, (functions, members))),
         }
     }
     left
@@ -100,7 +100,7 @@ fn give<'f>(placing: &mut Placing<'_, 'f>, function: &mut Function, name: Name<'
 
 fn assign<'f>(
     placing: &mut Placing<'_, 'f>,
-    names: &[Name<'_, 'f>],
+    (names, len): (&[Name<'_, 'f>], u32),
     named: &[FuncId],
     (functions, members): (&mut [Function], &[Member]),
 ) -> Vec<Vec<NameId>> {
@@ -143,7 +143,7 @@ fn assign<'f>(
             _ => open.push((function, fitting)),
         }
     }
-    for (function, at) in tied(placing, &open, (names, &texts), &given, (functions, members)) {
+    for (function, at) in tied(placing, &open, (names, &texts, len), &given, (functions, members)) {
         give(placing, &mut functions[function.index()], names[at]);
         placing.tied.push(function);
         given[at] = true;
@@ -162,7 +162,7 @@ fn assign<'f>(
 fn tied(
     placing: &Placing<'_, '_>,
     open: &[(FuncId, &[usize])],
-    (names, texts): (&[Name<'_, '_>], &[Option<String>]),
+    (names, texts, len): (&[Name<'_, '_>], &[Option<String>], u32),
     given: &[bool],
     (functions, members): (&[Function], &[Member]),
 ) -> Vec<(FuncId, usize)> {
@@ -190,7 +190,7 @@ fn tied(
     // functions are instances of one template.
     let rows = |function: FuncId| members.iter().find(|member| member.function == function)?.rows;
     let known: Vec<Rows> = open.iter().filter_map(|(function, _)| rows(*function)).collect();
-    let same_lines = known.iter().all(|own| placing.have_same_lines(known[0], *own));
+    let same_lines = known.iter().all(|own| placing.have_same_lines_within(known[0], *own, len));
     let template = |at: &usize| texts[*at].as_deref().and_then(template);
     let of_template = || {
         let first = left.first().and_then(template);

@@ -45,14 +45,24 @@ impl Placing<'_, '_> {
         symbol.local && !symbol.made_local && !(self.localizes && is_program_wide(symbol.name))
     }
 
-    /// True if two ranges have the same rows, apart from columns, with files of the same names. (Units may spell the path of one file
+    /// True if two ranges have the same rows, apart from columns and repetitions, with files of the same names. (Units may spell the path of one file
     /// differently.)
     pub(crate) fn have_same_lines(&self, one: Rows, other: Rows) -> bool {
-        let of = |rows: Rows| {
-            let files = &self.recovered.units.maps[rows.unit.index()].files;
-            let rows = self.recovered.code[rows.unit.index()].rows_of(rows.range).iter();
+        self.have_same_lines_within(one, other, u32::MAX)
+    }
+
+    /// The same of the first `len` bytes: a line sequence may go on behind a function.
+    pub(crate) fn have_same_lines_within(&self, one: Rows, other: Rows, len: u32) -> bool {
+        let of = |own: Rows| {
+            let files = &self.recovered.units.maps[own.unit.index()].files;
+            let rows = self.recovered.code[own.unit.index()].rows_of(own.range).iter();
             let name = |file: u16| files.get(usize::from(file)).map(|file| base_name(self.names.file(*file)));
-            rows.map(move |row| (row.offset, row.scope, row.line, name(row.file)))
+            // A row that repeats the one before it says nothing. Rows with other columns alone may be kept or not.
+            let mut last = None;
+            let end = own.skip.saturating_add(len);
+            rows.take_while(move |row| row.offset < end)
+                .map(move |row| (row.offset, (row.scope, row.line, name(row.file))))
+                .filter(move |(_, what)| last.replace(*what) != Some(*what))
         };
         one == other || (one.skip == other.skip && of(one).eq(of(other)))
     }
