@@ -235,8 +235,7 @@ impl<'o> Speller<'o> {
             "{lambda(" => {
                 self.unnamed.push(self.out.len());
                 self.put("'lambda'(")?;
-                self.open(Follows::Other);
-                Ok(())
+                self.open(Follows::Other)
             }
             "{unnamed type#" => {
                 self.unnamed.push(self.out.len());
@@ -265,7 +264,7 @@ impl<'o> Speller<'o> {
     }
 
     /// A bracket was opened: it is the last byte of the text.
-    fn open(&mut self, follows: Follows) {
+    fn open(&mut self, follows: Follows) -> fmt::Result {
         self.brackets.push(Bracket {
             at: self.out.len() - 1,
             frames: self.frames.len(),
@@ -273,6 +272,7 @@ impl<'o> Speller<'o> {
             follows,
         });
         self.list = self.out.len();
+        Ok(())
     }
 
     /// Called before a bracket is closed: the text after it may change its contents. Returns the text that follows the bracket.
@@ -428,10 +428,10 @@ impl<'o> Speller<'o> {
                 let follows = self.before_bracket();
                 self.put_comma()?;
                 self.put("(")?;
-                self.open(follows);
-                return Ok(());
+                return self.open(follows);
             }
             b"::" => self.move_qualifiers(),
+            b"::operator \"\"" => return self.literal_operator(),
             [b'0'..=b'9', ..] => {
                 self.put_comma()?;
                 return self.number(piece);
@@ -451,6 +451,13 @@ impl<'o> Speller<'o> {
         }
         self.put_comma()?;
         self.put(piece)
+    }
+
+    /// `operator"" _km` in place of `operator_km::operator ""`.
+    fn literal_operator(&mut self) -> fmt::Result {
+        let name = self.out[self.start..].trim_end_matches(|c: char| c.is_alphanumeric() || c == '_').len();
+        let name = self.cut(self.start + name);
+        self.put(&format!("operator\"\" {}", name.strip_prefix("operator").unwrap_or(&name)))
     }
 
     /// A piece that may be a word with a rule of its own.
