@@ -315,6 +315,22 @@ fn a_symbol_that_spells_the_name_of_a_function_is_its_symbol() {
     assert_eq!((certainty, names.len()), (Certainty::Ambiguous, 2), "{names:?}");
 }
 
+/// In a program of which some functions are folded, an alias of C is still an alias, and the symbol of a static function that the source
+/// calls by another name is its symbol.
+#[test]
+fn folded_functions_elsewhere_make_no_alias_a_function() {
+    let program = Program::new("alone.aliases.set/program");
+    for (symbol, shown) in [("shown", "shown"), ("strong", "strong_alias")] {
+        let (certainty, reason, names) = program.at(program.address(symbol));
+        let expected = (Certainty::Likely, Some(Reason::PlainNames), vec![shown.to_owned()]);
+        assert_eq!((certainty, reason, names), expected, "{symbol}");
+    }
+    let (certainty, reason, names) = program.at(program.address("local_symbol"));
+    assert_eq!((certainty, reason, names), (Certainty::Unique, None, vec!["local_symbol".to_owned()]));
+    let (certainty, _, names) = program.at(program.address("one"));
+    assert_eq!((certainty, names.len()), (Certainty::Ambiguous, 2), "{names:?}");
+}
+
 /// An object without debug information in a program that a linker made which folds.
 #[test]
 fn an_object_without_debug_information_makes_all_less_certain() {

@@ -102,6 +102,8 @@ pub(crate) struct Symbol<'f> {
     /// For local symbols, the preceding `STT_FILE` symbol: index into [`Image::symbol_files`]. Linkers make hidden symbols local; GNU ld lists
     /// these after the symbols of all files, so of such a symbol it may be that of another object. See [`Symbol::own_file`].
     pub file: Option<u32>,
+    /// That is the file of the symbol's object: the symbol was local there, or another file follows in the table.
+    pub is_of_file: bool,
     /// True if only `.dynsym` has the symbol.
     pub dynamic: bool,
     /// The visibility is not `STV_DEFAULT`, or the symbol is `N_PEXT`. If such a symbol is local, it may have been global in
@@ -113,7 +115,7 @@ pub(crate) struct Symbol<'f> {
 impl Symbol<'_> {
     /// The preceding `STT_FILE` symbol, if it is that of the symbol's object.
     pub(crate) fn own_file(&self) -> Option<u32> {
-        self.file.filter(|_| !self.hidden)
+        self.file.filter(|_| self.is_of_file)
     }
 }
 

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::{AddressRange, ImageAddr, MAX_PIECE, NameId};
 use crate::open::{Binding, CodeMark, Image, MarkKind, Symbol, SymbolKind};
-use crate::toolchain::linkers::{SECTION_ENDS, bounded_section};
+use crate::toolchain::linkers::{GO_CODE_ENDS, SECTION_ENDS, bounded_section};
 use crate::toolchain::suffixes::{is_stub_of_mold, names_part};
 use crate::util::hash::HashSet;
 use crate::util::text::{TOGETHER, base_name, soon};
@@ -159,7 +159,8 @@ fn code_symbol<'f>(
         && section.range.contains(start)
         && symbol.kind != SymbolKind::Data
         && !symbol.name.is_empty();
-    let typed = matches!(symbol.kind, SymbolKind::Function | SymbolKind::Indirect);
+    let is_end = symbol.size == 0 && GO_CODE_ENDS.contains(&symbol.name);
+    let typed = matches!(symbol.kind, SymbolKind::Function | SymbolKind::Indirect) && !is_end;
     code.then(|| CodeSymbol {
         name: symbol.name,
         name_id: None,
@@ -178,7 +179,7 @@ fn code_symbol<'f>(
         hidden: symbol.binding == Binding::Local || symbol.hidden,
         made_local: symbol.binding == Binding::Local && symbol.hidden,
         // A function of the program may have such a name too, but then it has a type or a size.
-        of_linker: !typed && symbol.size == 0 && is_of_linker(symbol.name, sections),
+        of_linker: !typed && symbol.size == 0 && (is_end || is_of_linker(symbol.name, sections)),
         file: symbol
             .own_file()
             .and_then(|file| image.symbol_files.get(file as usize))

@@ -3,6 +3,9 @@
 /// Linkers' names for the end of the program's code.
 pub(crate) const SECTION_ENDS: &[&[u8]] = &[b"etext", b"_etext", b"__etext"];
 
+/// Where the code of Go's linker begins and ends, as functions without a size.
+pub(crate) const GO_CODE_ENDS: &[&[u8]] = &[b"runtime.text", b"runtime.etext"];
+
 /// Linkers' prefixes for the name of a section, for its start and its end.
 const SECTION_BOUNDS: &[&[u8]] = &[b"__start_", b"__stop_"];
 

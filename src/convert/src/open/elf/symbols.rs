@@ -199,7 +199,7 @@ impl<'f> SymbolReader<'_, 'f> {
     }
 
     fn read(&mut self, table: &SymbolTable<'f>, dynamic: bool) {
-        let mut file = None;
+        let (mut file, before) = (None, self.symbols.len());
         let name_room = text::room(table.names_len(), table.len());
         let name_of = |raw: &RawSymbol| {
             let name = if name_room.is_short() { None } else { table.name(raw.name) };
@@ -245,6 +245,10 @@ impl<'f> SymbolReader<'_, 'f> {
                 self.hashes.push(hash(&(symbol.address, symbol.name)));
                 self.symbols.push(symbol);
             }
+        }
+        let last = (self.files.len() as u32).checked_sub(1);
+        for symbol in &mut self.symbols[before..] {
+            symbol.is_of_file = symbol.file.is_some() && (!symbol.hidden || symbol.file != last);
         }
     }
 
@@ -322,6 +326,7 @@ impl<'f> SymbolReader<'_, 'f> {
             binding,
             section: position,
             file: None,
+            is_of_file: false,
             dynamic: false,
             hidden: !raw.visible,
         })

@@ -367,6 +367,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
                 binding,
                 section: position,
                 file: None,
+                is_of_file: false,
                 dynamic: false,
                 hidden: flags.0 & macho::N_PEXT.0 != 0,
             });

@@ -179,12 +179,7 @@ fn may_be_own_function(
     if !folding.has_aliases || name.is_some_and(is_erased) {
         return true;
     }
-    // If the linker folded anything, it may also have folded a function that the compiler was told not to
-    // describe (`nodebug`).
-    if folding.folding_shown
-        || described.erased
-        || !folding.sequences(AddressRange::new(symbol.start, end)).is_empty()
-    {
+    if described.erased || !folding.sequences(AddressRange::new(symbol.start, end)).is_empty() {
         return true;
     }
     // An object without a unit may define the name. If the linker is not known, a call must name it too.

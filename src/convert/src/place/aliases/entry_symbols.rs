@@ -18,6 +18,7 @@ use crate::toolchain::functions::{is_main_program, is_rust};
 use crate::toolchain::itanium_abi::{TLS_INIT_OF_UNIT, is_tls_init};
 use crate::toolchain::suffixes::split_number;
 use crate::util::hash::{HashMap, HashSet};
+use crate::util::text::base_name;
 
 /// The function that a symbol names, and how; `None` for a label, or if the symbol names none of these functions.
 pub(crate) type SymbolMatch = Option<(Relation, FuncId)>;
@@ -190,7 +191,7 @@ pub(crate) fn place_unexplained<'f>(
 /// and dropped its symbol. So one of these must hold: the function has no name; it has an unmangled name
 /// and the symbol is a mangled name from which no plain name can be read; the symbol is a name of another language that spells the
 /// function's, or that of a Fortran program; or no function of its unit has a symbol (Crystal writes `skip`), in a program that kept
-/// its local symbols.
+/// its local symbols; or the symbol is a local one of the unit's file that no DIE names.
 fn is_possible_symbol(
     folding: &FoldingEvidence,
     placing: &Placing<'_, '_>,
@@ -212,5 +213,14 @@ fn is_possible_symbol(
         !is_mangled(symbol.name)
             && (spells(symbol.name, own) || is_main_program(symbol.name) || of_variables())
     };
-    !folding.linker.is_folding() || own.is_empty() || untold() || spelt() || misnamed()
+    // A unit describes all functions of its file, so a local symbol of the file that no DIE names is that of a DIE with another name
+    // (`static int f() __asm__("g")`).
+    let of_own_file = || {
+        let file = base_name(symbol.file);
+        symbol.local
+            && folding.has_one_file(file)
+            && unit.is_some_and(|unit| *placing.recovered.unit(unit).head.file_name == *file)
+            && placing.names.find(symbol.name).is_none()
+    };
+    !folding.linker.is_folding() || own.is_empty() || untold() || spelt() || misnamed() || of_own_file()
 }
