@@ -12,6 +12,7 @@ use std::path::Path;
 
 use foldsym_convert::report::{ConversionRecord, DebugInfo};
 use foldsym_convert::{ConvertError, Identity, Options, Progress, Report};
+use foldsym_format::checksum::crc32;
 use foldsym_lookup::{SectionId, SymbolFile, features, flags};
 use foldsym_store::{
     BuildId, Completeness, DebugId, EntryInfo, IdError, Store, StoreError, StoreLock, SymbolMap, text_id,
@@ -65,6 +66,8 @@ pub struct Stored {
     pub report: Option<Report>,
     /// What the store has now.
     pub stands: Completeness,
+    /// What a file that was replaced had by its options and the new one lacks, in words.
+    pub without: Vec<&'static str>,
 }
 
 /// Converts a program under its id, unless the store's file is complete and has the options; with `force` in any case. Then the better
@@ -84,11 +87,12 @@ pub fn convert_into(
     // Held until the better file is there.
     let lock = store.lock(id)?;
     let (there, is_damaged) = there(&lock)?;
-    let asked = Extras::asked(options);
+    let (asked, paths) = (Extras::asked(options), remapped(options));
     if let Some(there) = &there
         && !force
         && there.quality.is_complete()
         && asked.0.is_subset(&there.extras.0)
+        && (paths.is_none() || paths == there.paths)
     {
         let stands = there.completeness();
         // A writer that was killed between the file and its report left the report of the file before.
@@ -99,7 +103,7 @@ pub fn convert_into(
             lock.publish(&info, same)?;
         }
         lock.note(&info)?;
-        return Ok(Stored { outcome: Outcome::Existing, report: None, stands });
+        return Ok(Stored { outcome: Outcome::Existing, report: None, stands, without: Vec::new() });
     }
     // On the store's disk: the folder of temporary files may be too small for a symbol file, and a rename stays on one disk.
     let scratch = store.scratch()?;
@@ -110,12 +114,12 @@ pub fn convert_into(
     }
     let mut report = foldsym_convert::convert(program, &path, &both, progress)?;
     let mut made = SymbolMap::open(&path)?;
-    let mut new = Standing::of(&made, Extras::asked(&both).0);
+    let mut new = Standing::of(&made, Extras::asked(&both).0, paths.clone());
     let order = there.as_ref().map_or(Ordering::Greater, |there| new.quality.against(&there.quality));
     if order == Ordering::Greater && Extras::asked(&both) != asked {
         report = foldsym_convert::convert(program, &path, options, progress)?;
         made = SymbolMap::open(&path)?;
-        new = Standing::of(&made, asked.0);
+        new = Standing::of(&made, asked.0, paths);
     }
     let outcome = match &there {
         None => Outcome::New,
@@ -124,15 +128,16 @@ pub fn convert_into(
     if let Outcome::Kept(_) = outcome {
         lock.note(&info)?;
         let stands = there.map_or_else(|| new.completeness(), |there| there.completeness());
-        return Ok(Stored { outcome, report: Some(report), stands });
+        return Ok(Stored { outcome, report: Some(report), stands, without: Vec::new() });
     }
+    let without = there.as_ref().map(|there| there.extras.words_beyond(&new.extras)).unwrap_or_default();
     info.completeness = Some(new.completeness());
     // The comparison has decided. If the bytes are those of the store's file, this writes its report alone. A new file replaces nothing:
     // another machine may have put a better one into a remote store since.
     info.replace = there.is_some() || is_damaged || force;
     let publish = |to: &Path| std::fs::rename(&path, to).map_err(|error| at(to, "write", error));
     lock.publish(&info, publish)?;
-    Ok(Stored { outcome, report: Some(report), stands: new.completeness() })
+    Ok(Stored { outcome, report: Some(report), stands: new.completeness(), without })
 }
 
 /// The id under which a store keeps a program: the build id, else the hash of its contents. The entry's information has that hash, and the
@@ -156,7 +161,7 @@ pub fn entry_of(identity: &Identity) -> Result<(BuildId, EntryInfo), IdError> {
 
 /// How complete a `.fsym` is, by its conversion record and its sections; for one that another command made.
 pub fn completeness_of(file: &SymbolMap) -> Completeness {
-    Standing::of(file, BTreeSet::new()).completeness()
+    Standing::of(file, BTreeSet::new(), None).completeness()
 }
 
 /// What becomes of a new file of this quality compared with the store's.
@@ -164,13 +169,20 @@ fn outcome(there: &There, (new, made): (&Standing, &SymbolMap), order: Ordering,
     if made.bytes() == there.map.bytes() && !force {
         return Outcome::Existing;
     }
-    let gained = new.extras.words_beyond(&there.standing.extras);
+    let mut gained = new.extras.words_beyond(&there.standing.extras);
+    if new.paths > there.paths {
+        gained.push("its replaced paths");
+    }
     match order {
         Ordering::Less => Outcome::Kept(new.completeness().words()),
         Ordering::Greater if new.quality.level > there.quality.level => {
             Outcome::Replaced(Improvement::Level(there.completeness().words()))
         }
         Ordering::Greater => Outcome::Replaced(Improvement::More),
+        // Which paths its conversion replaced is not known, so a new file of the rest cannot have them.
+        Ordering::Equal if new.paths < there.paths && !force => {
+            Outcome::Kept(format!("{}, and not the paths of its --remap-path", new.completeness().words()))
+        }
         Ordering::Equal if !gained.is_empty() || force => Outcome::Replaced(Improvement::Options(gained)),
         // A later version of the converter knows better. An earlier one does not take turns with it.
         Ordering::Equal if new.quality.tool > there.quality.tool => Outcome::Replaced(Improvement::More),
@@ -211,7 +223,8 @@ fn there(lock: &StoreLock<'_>) -> Result<(Option<There>, bool), StoreError> {
     let asked = lock.completeness(&map)?.map(|completeness| completeness.options).unwrap_or_default();
     let known =
         OPTIONS.iter().map(|option| option.name).filter(|name| asked.iter().any(|asked| asked == name));
-    let standing = Standing::of(&map, known.collect());
+    let paths = asked.iter().find(|asked| asked.starts_with(REMAPPED)).cloned();
+    let standing = Standing::of(&map, known.collect(), paths);
     Ok((Some(There { map, standing }), false))
 }
 
@@ -219,24 +232,27 @@ fn there(lock: &StoreLock<'_>) -> Result<(Option<There>, bool), StoreError> {
 struct Standing {
     quality: Quality,
     extras: Extras,
+    /// As [`remapped`].
+    paths: Option<String>,
     lost: Vec<String>,
 }
 
 impl Standing {
     /// `asked` are the options with which the file was made, as far as they are known.
-    fn of(map: &SymbolMap, asked: BTreeSet<&'static str>) -> Self {
+    fn of(map: &SymbolMap, asked: BTreeSet<&'static str>, paths: Option<String>) -> Self {
         let file = map.file();
         let record = file.records().section_bytes(SectionId::RECORD);
         let record = record.and_then(|record| ConversionRecord::decode(record).ok());
         let lost = record.iter().flat_map(ConversionRecord::lost).map(|kind| kind.name().to_owned());
         let mut extras = Extras::of(file);
         extras.0.extend(asked);
-        Self { lost: lost.collect(), quality: Quality::of(file, record.as_ref()), extras }
+        Self { lost: lost.collect(), quality: Quality::of(file, record.as_ref()), extras, paths }
     }
 
     fn completeness(&self) -> Completeness {
         let mut completeness = Completeness::new(self.quality.level, self.lost.clone());
         completeness.options = self.extras.0.iter().map(|&name| name.to_owned()).collect();
+        completeness.options.extend(self.paths.clone());
         completeness
     }
 }
@@ -365,6 +381,14 @@ const OPTIONS: [ExtraOption; 7] = [
         is_in: |file| file.header().flags & flags::READABLE_NAMES == 0,
     },
 ];
+
+/// The option with which the paths of a file were replaced, with a checksum of its values: they are often the paths that nobody is to see.
+const REMAPPED: &str = "remap-path:";
+
+fn remapped(options: &Options) -> Option<String> {
+    let values = format!("{:?}", options.remap_path);
+    (!options.remap_path.is_empty()).then(|| format!("{REMAPPED}{:08x}", crc32(values.as_bytes())))
+}
 
 /// The absence of `--demangled`.
 const LINKAGE_NAMES: &str = "linkage-names";

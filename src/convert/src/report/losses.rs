@@ -214,6 +214,8 @@ impl ConversionRecord {
 fn level(counts: &Counts, is_whole: bool) -> DebugInfo {
     match (counts.units, counts.functions) {
         (0, _) => DebugInfo::None,
+        // All of it is lost.
+        (_, 0) if counts.rows == 0 && !is_whole => DebugInfo::None,
         (_, 0) => DebugInfo::Lines,
         _ if is_whole => DebugInfo::Full,
         _ => DebugInfo::Partial,

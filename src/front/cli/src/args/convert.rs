@@ -134,7 +134,8 @@ pub(crate) struct Convert {
     /// Writes a report of what was kept, repaired and skipped to F.json; - is standard output
     #[arg(long, value_name = "F.json", help_heading = CHECKS)]
     pub(crate) report: Option<PathBuf>,
-    /// Exit code 4 if debug information of a program is missing or damaged; files are written anyway
+    /// Exit code 4 if debug information that a program refers to is missing, or some is damaged (a program without any passes); files
+    /// are written anyway
     #[arg(long, help_heading = CHECKS)]
     pub(crate) strict: bool,
     /// Exit code 4 if a program has no debug information; files are written anyway

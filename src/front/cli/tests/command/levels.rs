@@ -242,6 +242,54 @@ fn the_gate_says_the_same_each_time() {
     }
 }
 
+/// `--remap-path` is an option like others: a file with the paths that it asks for takes the place of one without, and stays.
+#[test]
+fn replaced_paths_stay() {
+    let whole = demo();
+    let remap = ["--remap-path", "/=/elsewhere/"];
+    let answers = |place: &Place| {
+        let (store, id) = (place.path("store"), place.only()["BuildId"].as_str().unwrap().to_owned());
+        foldsym(&["lookup", "--store", store.to_str().unwrap(), &format!("{id}:0x2012b0")]).out
+    };
+    let mut made = Vec::new();
+    for order in [[true, false], [false, true]] {
+        let place = Place::new();
+        let input = place.file("app", &whole);
+        for with in order {
+            let ran = place.convert(&[&input], if with { &remap } else { &[] });
+            assert_eq!(ran.code, 0, "{ran:?}");
+        }
+        let again = place.convert(&[&input], &remap);
+        assert!(again.out.contains("already in the store"), "{again:?}");
+        let entry = place.only();
+        let answer = answers(&place);
+        assert!(answer.contains("\n/elsewhere/"), "{answer}");
+        assert!(!entry.to_string().contains("elsewhere"), "{entry}");
+        made.push(bytes_of(&entry));
+    }
+    assert_eq!(made[0], made[1]);
+}
+
+/// What a better file lacks by its options is said.
+#[test]
+fn options_that_are_lost_with_a_poorer_file_are_told() {
+    let place = Place::new();
+    let (whole, poor) = (place.file("whole/app", &demo()), place.file("poor/app", &stripped(&demo())));
+    assert_eq!(place.convert(&[&poor], &["--unwind"]).code, 0);
+    let ran = place.convert(&[&whole], &[]);
+    assert!(ran.out.contains("replaces one that has symbols alone"), "{ran:?}");
+    assert!(ran.err.contains("the file that it replaces had rows for unwinding"), "{ran:?}");
+}
+
+/// Without its abbreviations a program has no debug information that can be read.
+#[test]
+fn a_program_without_abbreviations_has_symbols_alone() {
+    let place = Place::new();
+    let input = place.file("app", &without(&demo(), &|name| name == ".debug_abbrev"));
+    let ran = place.convert(&[&input], &["--require-debug-info"]);
+    assert_eq!((ran.code, place.only()["Level"].as_str()), (4, Some("none")), "{ran:?}");
+}
+
 /// An input of the property: its name and bytes, the program that it is a copy of, and how good a copy it is.
 struct Input {
     path: PathBuf,

@@ -278,6 +278,12 @@ impl<'a> Ledger<'a> {
             for warning in &warnings {
                 complain(&format!("{named}: warning: {}", warning.message));
             }
+            if let Some(stored) = stored.filter(|stored| !stored.without.is_empty()) {
+                let without = stored.without.join(", ");
+                complain(&format!(
+                    "{named}: warning: the file that it replaces had {without}; the options of this conversion have not"
+                ));
+            }
         });
     }
 

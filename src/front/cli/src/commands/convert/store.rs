@@ -29,6 +29,8 @@ pub(super) struct Stored {
     pub(super) outcome: Outcome,
     /// What the store has now.
     pub(super) stands: Completeness,
+    /// What the file that was replaced had besides.
+    pub(super) without: Vec<&'static str>,
     pub(super) identity: BuildId,
     /// The file, or its address.
     pub(super) output: PathBuf,
@@ -75,6 +77,7 @@ impl Target {
             report: stored.report,
             outcome: stored.outcome,
             stands: stored.stands,
+            without: stored.without,
             output: self.place(&id),
             identity: id,
         })
