@@ -110,12 +110,12 @@ impl Store {
     /// The reports of files, in the order of `ids`. A report that is missing or damaged is null.
     ///
     /// # Errors
-    /// A report cannot be read.
+    /// A remote store cannot be read.
     pub fn reports(&self, ids: &[BuildId]) -> Result<Vec<Value>, StoreError> {
         match self {
             Self::Local(store) => {
-                let parsed = |text: Option<String>| serde_json::from_str(&text.unwrap_or_default());
-                ids.iter().map(|id| Ok(parsed(store.report(id)?).unwrap_or_default())).collect()
+                let read = |id: &BuildId| store.report(id).ok().flatten().unwrap_or_default();
+                Ok(ids.iter().map(|id| serde_json::from_str(&read(id)).unwrap_or_default()).collect())
             }
             Self::Cached(store) => store.reports(ids),
         }
@@ -163,6 +163,19 @@ impl Store {
             (_, ModuleId::Build(id)) => Ok(Some(id.clone())),
             (Self::Local(store), ModuleId::Debug(id)) => store.build_id_of(id),
             (Self::Cached(store), ModuleId::Debug(id)) => store.build_id_of(id),
+        }
+    }
+
+    /// The id under which the store keeps the file that [`Store::get_module`] found by this identity: its build id, or for a program
+    /// without one the hash of its contents. `Ok(None)` if it was removed meanwhile.
+    ///
+    /// # Errors
+    /// As [`Store::build_id_of`].
+    pub fn entry_of(&self, id: &ModuleId, map: &SymbolMap) -> Result<Option<BuildId>, StoreError> {
+        match (map.build_id(), id.of_code(), id) {
+            (Some(own), ..) => Ok(Some(own)),
+            (None, Some(derived), _) => self.build_id_of(&derived.into()),
+            (None, None, id) => self.build_id_of(id),
         }
     }
 

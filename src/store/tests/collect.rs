@@ -388,3 +388,35 @@ fn a_build_is_found_by_each_of_its_names() {
         assert_eq!(report["name"], "mail", "{order:?}");
     }
 }
+
+/// A folder of another program may have the names of an entry and of its files.
+#[test]
+fn files_that_only_look_like_an_entry_stay() {
+    let (folder, store) = store();
+    store.add(&stamped_file(folder.path(), 1), &EntryInfo::default()).unwrap();
+    let foreign = store.root().join("ab/cdef0123");
+    fs::create_dir_all(&foreign).unwrap();
+    for name in ["v1.fsym", "v2.json", "v3.fsym", "v3.json"] {
+        fs::write(foreign.join(name), "{\"mine\": true}").unwrap();
+        fs::File::open(foreign.join(name)).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
+    }
+    let mut options = day();
+    options.max_bytes = Some(0);
+    store.gc(&options).unwrap();
+    assert_eq!(files(&foreign).len(), 4);
+    assert!(store.list().unwrap().is_empty());
+}
+
+/// A lost index by debug id is made again when the program is converted again.
+#[test]
+fn a_lost_index_is_made_again() {
+    let (folder, store) = store();
+    store.add(&stamped_file(folder.path(), 1), &info("app")).unwrap();
+    let map = store.get(&id(1)).unwrap().unwrap();
+    let debug_id = DebugId::of_file(&id(1), map.file());
+    fs::remove_dir_all(store.root().join("debugid")).unwrap();
+    assert!(store.get_by_debug_id(&debug_id).unwrap().is_none());
+    let whole = foldsym_store::Store::Local(store.clone());
+    whole.lock(&id(1)).unwrap().note(&info("app")).unwrap();
+    assert!(store.get_by_debug_id(&debug_id).unwrap().is_some());
+}

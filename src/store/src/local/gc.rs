@@ -10,19 +10,23 @@
 //! A cache has stores in its folders. They are collected together, so that one bound holds for all.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use foldsym_format::header::MAGIC;
+
 use super::absent::age;
-use super::files::{is_file, is_own_folder, read_folder, read_own_folder};
+use super::files::{is_file, is_own_folder, read_folder, read_own_folder, read_small};
 use super::list::{Entry, is_known, is_versioned};
 use super::lock::remove_stale;
 use super::store::LocalStore;
 use crate::error::StoreError;
 use crate::id::{BuildId, DebugId};
 use crate::policy::{Facts, Fate, GcOptions, Policy};
+use crate::regular::open_regular;
 use crate::release::Release;
 
 /// Notes about missing files and failed conversions are removed at this age.
@@ -226,10 +230,10 @@ impl LocalStore {
     fn remove_locked(&self, entry: &Entry) -> Result<(), StoreError> {
         // The debug id is inside the file, so it must be read first.
         let debug_id = self.debug_id_of(&entry.id);
-        let files = read_folder(&entry.path)?;
+        let files = own_files(entry)?;
         // The file is removed first: without it the entry counts as absent.
-        let is_symbols = |file: &&fs::DirEntry| is_file(file) && is_versioned(&file.file_name(), "fsym");
-        let rest = |file: &&fs::DirEntry| !is_symbols(file) && is_file(file) && is_known(&file.file_name());
+        let is_symbols = |file: &&fs::DirEntry| is_versioned(&file.file_name(), "fsym");
+        let rest = |file: &&fs::DirEntry| !is_symbols(file);
         for file in files.iter().filter(is_symbols).chain(files.iter().filter(rest)) {
             remove_file(&file.path())?;
         }
@@ -246,8 +250,8 @@ impl LocalStore {
         let _lock = self.lock_index(debug_id)?;
         // A link may lead out of the store.
         let path = self.debug_path(debug_id);
-        let folders = path.ancestors().skip(1).take_while(|folder| *folder != self.root);
-        if !folders.into_iter().all(is_own_folder) {
+        let mut folders = path.ancestors().skip(1).take_while(|folder| *folder != self.root);
+        if !folders.all(is_own_folder) {
             return Ok(());
         }
         // A damaged index entry is for `check` to report.
@@ -303,10 +307,10 @@ impl LocalStore {
         note_age: Duration,
     ) -> Result<u64, StoreError> {
         let mut removed = 0;
-        for file in read_folder(&entry.path)? {
+        for file in own_files(entry)? {
             let name = file.file_name();
             let limit = if is_versioned(&name, "json") { report_age } else { note_age };
-            if is_file(&file) && is_known(&name) && age(&file.path()).is_some_and(|age| age >= limit) {
+            if age(&file.path()).is_some_and(|age| age >= limit) {
                 let Some(_lock) = self.try_lock(&entry.id)? else { continue };
                 // A writer may have finished meanwhile.
                 if weigh(&entry.path)?.is_none() {
@@ -434,6 +438,36 @@ fn weigh(entry: &Path) -> Result<Option<(u64, SystemTime)>, StoreError> {
     Ok(total)
 }
 
+/// The files of an entry that a store wrote. A folder of another program may look like an entry: so a symbol file counts by how it begins
+/// or by its report, and a report by its build id or by its symbol file.
+fn own_files(entry: &Entry) -> Result<Vec<fs::DirEntry>, StoreError> {
+    let mut files = read_folder(&entry.path)?;
+    files.retain(|file| is_file(file) && is_known(&file.file_name()));
+    let is_ours = |file: &fs::DirEntry| match is_versioned(&file.file_name(), "json") {
+        true => {
+            let text = read_small(&file.path()).ok().flatten().unwrap_or_default();
+            let report = serde_json::from_str::<serde_json::Value>(&text).unwrap_or_default();
+            report["build_id"] == entry.id.to_string()
+        }
+        false => begins_like_fsym(&file.path()),
+    };
+    let is_versioned = |file: &fs::DirEntry| {
+        is_versioned(&file.file_name(), "fsym") || is_versioned(&file.file_name(), "json")
+    };
+    let own: BTreeSet<OsString> = files
+        .iter()
+        .filter(|file| is_versioned(file) && is_ours(file))
+        .map(|file| file.path().with_extension("").into_os_string())
+        .collect();
+    files.retain(|file| !is_versioned(file) || own.contains(file.path().with_extension("").as_os_str()));
+    Ok(files)
+}
+
+fn begins_like_fsym(path: &Path) -> bool {
+    let mut first = [0; MAGIC.len()];
+    open_regular(path).and_then(|mut file| file.read_exact(&mut first)).is_ok() && first == MAGIC
+}
+
 fn remove_file(path: &Path) -> Result<(), StoreError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StoreError::io(path, "remove", error)),
@@ -462,7 +496,8 @@ mod tests {
                 let marker = store.name_folder().join(format!("lib{number}")).join(id.to_string());
                 for path in [store.file_path(&id), marker] {
                     fs::create_dir_all(path.parent().unwrap()).unwrap();
-                    fs::write(path, "no symbols").unwrap();
+                    // It begins as a symbol file, and goes no further.
+                    fs::write(path, MAGIC).unwrap();
                 }
             }
             LISTED.set(0);

@@ -387,6 +387,13 @@ impl LocalStore {
     /// Adds the name and the releases of a program to the entry of a build id, whose lock the caller holds.
     pub(crate) fn note(&self, id: &BuildId, info: &EntryInfo) -> Result<(), StoreError> {
         self.write_name(id, info)?;
+        // The index by debug id may have been lost.
+        if let Ok(Some(map)) = self.inspect(id)
+            && !self.builds_of(&self.debug_id_in(id, &map)).is_ok_and(|ids| ids.contains(id))
+        {
+            let info = EntryInfo { debug_id: Some(self.debug_id_in(id, &map)), ..info.clone() };
+            self.write_index(id, &map, &info)?;
+        }
         match self.report(id)?.and_then(|report| adding(&report, info.name.as_deref(), &info.releases)) {
             Some(report) => {
                 self.place_text(&self.report_path(id), &report, true)?;

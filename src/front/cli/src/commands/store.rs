@@ -151,6 +151,9 @@ fn gc(args: &Gc, out: &mut Output) -> Result<u8, Failure> {
         );
         out.text.push(b'\n');
     } else {
+        for id in report.removed.iter().filter(|_| args.dry_run) {
+            out.text.extend_from_slice(format!("{id} would be removed\n").as_bytes());
+        }
         let (verb, removed) = (if args.dry_run { "would remove" } else { "removed" }, report.removed.len());
         let text = format!(
             "{verb} {removed} files, {} bytes; kept {} files, {} bytes, {} of the files only by a pin or release\n",
