@@ -65,6 +65,19 @@ pub fn identify(input: &Path, options: &Options) -> Result<Identity, ConvertErro
     })
 }
 
+/// Whether two files are of one program, as a program and its stripped copy are: their loaded contents are equal, and their debug
+/// information where both have it.
+pub fn are_of_one_program(one: &Path, other: &Path) -> bool {
+    let files = Files::default();
+    let mut options = Options::default().open();
+    options.separate = false;
+    let open = |path: &Path| open_image(&files, path, &options).ok();
+    let (Some(one), Some(other)) = (open(one), open(other)) else { return false };
+    let same_debug = || DebugSection::all().all(|(_, of)| one.debug.get(of) == other.debug.get(of));
+    let is_described = one.debug.has_units() && other.debug.has_units();
+    (&one.code, &one.data) == (&other.code, &other.data) && (!is_described || same_debug())
+}
+
 /// The hash of a program's contents. Each part is preceded by its length, so that bytes cannot move from one part to the next.
 fn content(image: &Image<'_>) -> Vec<u8> {
     let mut hash = Sha256::new();

@@ -22,10 +22,12 @@ pub mod model {
 pub mod open {
     pub use crate::open::{
         DeviceCode, Files, FrameBytes, Holdings, Part, Peeked, device_code, frame_sections, holdings,
-        is_compressed, parts, peek,
+        is_compressed, is_linked, parts, peek,
     };
 }
 
+// A search decides whether several files are one program.
+pub use crate::identity::are_of_one_program;
 // The command and the Python module write reports, tables and exported files as `convert` writes its file.
 pub use crate::util::output::{replaceable, write_whole};
 // `foldsym verify` and the tests of the test programs compare with a second reader.

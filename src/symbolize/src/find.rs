@@ -1,9 +1,11 @@
 //! Finds the file of a module: first in the search paths, then in stores. Programs come last, since they must be converted.
 
-use std::path::Path;
 #[cfg(feature = "convert")]
-use std::path::PathBuf;
+mod converted;
 
+use std::path::Path;
+
+use foldsym_lookup::DebugInfo;
 #[cfg(not(feature = "convert"))]
 use foldsym_store::LocalStore;
 use foldsym_store::{ModuleId, Store, StoreError, SymbolMap};
@@ -11,10 +13,10 @@ use foldsym_store::{ModuleId, Store, StoreError, SymbolMap};
 use crate::cache::Cache;
 use crate::fits::{has_debug_info, is_of};
 use crate::in_memory::in_memory;
+#[cfg(feature = "debuginfod")]
+use crate::program::of_module;
 #[cfg(feature = "convert")]
-use crate::program::{Conversion, of_cache, of_module};
-#[cfg(feature = "convert")]
-use crate::search::programs::{Attempt, attempts};
+use crate::program::{Conversion, of_cache};
 use crate::search::{Given, Outcomes};
 use crate::unknown::{Unknown, is_passing_error, of_error};
 
@@ -234,13 +236,29 @@ impl Finder {
 
     /// The symbol file of a module's name in the search paths, or one that the user named.
     fn symbol_file(&self, id: Option<&ModuleId>, name: Option<&str>, seen: &mut Seen) -> Option<SymbolMap> {
+        let mut named: Option<(SymbolMap, &Given)> = None;
         for given in &self.search {
-            if let Some(map) = search(given, id, name, seen).and_then(|map| seen.sound(map)) {
+            let Some(map) = search(given, id, name, seen).and_then(|map| seen.sound(map)) else { continue };
+            // A name alone does not choose between the builds of several folders; a file that the user named is meant.
+            if id.is_some() || !given.path.is_dir() {
                 given.use_it();
                 return Some(map);
             }
+            match &named {
+                Some((first, _)) if first.build_id() != map.build_id() => {
+                    let (one, other) = (first.path().display(), map.path().display());
+                    seen.absent
+                        .push(format!("several builds are called so, name one of them: {one}, {other}"));
+                    return None;
+                }
+                Some(_) => {}
+                None => named = Some((map, given)),
+            }
         }
-        None
+        named.map(|(map, given)| {
+            given.use_it();
+            map
+        })
     }
 
     /// The symbol file with an identity in the search folders, whatever it is called.
@@ -277,7 +295,13 @@ impl Finder {
         let is_last = self.search.is_empty() && program.is_none() && !self.has_servers();
         // A store's file with symbols alone does not end the search, if there is another place.
         let taken = |map: SymbolMap, seen: &mut Seen| if is_last { Some(map) } else { seen.whole(map) };
-        if let Some(map) = self.of_stores(&folders, id, seen).and_then(|map| taken(map, seen)) {
+        let mut found = self.of_stores(&folders, id, seen);
+        let is_derived = found.as_ref().is_some_and(|map| map.build_id().is_none());
+        if is_derived && reach == Reach::All && !others.is_empty() {
+            // A remote store may have another program of a derived identity.
+            found = self.of_stores(&self.stores.iter().collect::<Vec<_>>(), id, seen);
+        }
+        if let Some(map) = found.and_then(|map| taken(map, seen)) {
             return Some(map);
         }
         // The cache comes before remote stores, which cost a request.
@@ -300,27 +324,55 @@ impl Finder {
         }
     }
 
-    /// The file of an identity in the first store that has it.
+    /// The file of an identity in the stores: that of the first one with all debug information, else the one with the most.
     fn of_stores(&self, stores: &[&Store], id: &ModuleId, seen: &mut Seen) -> Option<SymbolMap> {
+        let level = |map: &SymbolMap| (has_debug_info(map), map.file().debug_info());
+        let mut best: Option<(SymbolMap, &Store)> = None;
         for store in stores {
-            match store.get_module(id) {
-                Ok(Some(map)) => {
-                    // What a remote store has is sound, so it is fetched again in place of a damaged copy.
-                    let again = |store: &Store| match store {
-                        Store::Cached(store) => store.fetch_again(id).ok().flatten(),
-                        _ => None,
-                    };
-                    let sound = seen.sound(map).or_else(|| again(store).and_then(|map| seen.sound(map)));
-                    if let Some(map) = sound {
-                        self.outcomes.was_in(&store.location());
-                        return Some(map);
-                    }
+            let map = match store.get_module(id) {
+                Ok(Some(map)) => map,
+                Ok(None) => {
+                    seen.absent.push(format!("not in {}", store.location()));
+                    continue;
                 }
-                Ok(None) => seen.absent.push(format!("not in {}", store.location())),
-                Err(error) => seen.error(&error),
+                Err(error @ StoreError::Several { .. }) => {
+                    // Which of them is meant cannot be known, whatever another store has.
+                    seen.error(&error);
+                    return None;
+                }
+                Err(error) => {
+                    seen.error(&error);
+                    continue;
+                }
+            };
+            // What a remote store has is sound, so it is fetched again in place of a damaged copy.
+            let again = |store: &Store| match store {
+                Store::Cached(store) => store.fetch_again(id).ok().flatten(),
+                _ => None,
+            };
+            let Some(map) = seen.sound(map).or_else(|| again(store).and_then(|map| seen.sound(map))) else {
+                continue;
+            };
+            let is_derived = map.build_id().is_none();
+            if is_derived
+                && let Some((one, first)) = &best
+                && let Some(problem) = several((first, one), (store, &map), id)
+            {
+                seen.trouble.get_or_insert(Unknown::Failed(problem.into()));
+                return None;
+            }
+            // Another store may have another program of a derived identity.
+            let is_last = !is_derived && level(&map) == (true, DebugInfo::Full);
+            if best.as_ref().is_none_or(|(best, _)| level(best) < level(&map)) {
+                best = Some((map, store));
+            }
+            if is_last {
+                break;
             }
         }
-        None
+        let (map, store) = best?;
+        self.outcomes.was_in(&store.location());
+        Some(map)
     }
 
     /// Whether a search may wait for a network.
@@ -333,90 +385,6 @@ impl Finder {
         return self.debuginfod.is_some();
         #[cfg(not(feature = "debuginfod"))]
         false
-    }
-
-    /// Converts a program of the search paths, or the one at the module's path: first those where the module's name says, then those
-    /// that have its identity.
-    #[cfg(feature = "convert")]
-    fn converted(
-        &self,
-        id: Option<&ModuleId>,
-        name: Option<&str>,
-        program: Option<&Path>,
-        seen: &mut Seen,
-    ) -> Option<SymbolMap> {
-        let mut paths = self.programs(id, name, program, &mut seen.absent);
-        if let Some(map) = self.convert_first(paths.clone(), id, seen) {
-            return Some(map);
-        }
-        let before = paths.len();
-        for path in id.into_iter().flat_map(|id| self.search.iter().flat_map(|given| given.programs_of(id))) {
-            if !paths.contains(&path) {
-                paths.push(path);
-            }
-        }
-        // All of them once more: a stripped program of the name may have its debug file among these.
-        if paths.len() > before { self.convert_first(paths, id, seen) } else { None }
-    }
-
-    /// The files that may be a module's program or debug file, by its name and the usual places of its build id.
-    #[cfg(feature = "convert")]
-    pub(crate) fn programs(
-        &self,
-        id: Option<&ModuleId>,
-        name: Option<&str>,
-        program: Option<&Path>,
-        absent: &mut Vec<String>,
-    ) -> Vec<PathBuf> {
-        let mut paths: Vec<PathBuf> = Vec::new();
-        for given in &self.search {
-            paths.extend(given.programs(id, name, absent));
-        }
-        // A program that the module gives by path may have another name.
-        paths.extend(program.map(Path::to_owned));
-        paths
-    }
-
-    /// Converts the best of several programs.
-    #[cfg(feature = "convert")]
-    fn convert_first(
-        &self,
-        paths: Vec<PathBuf>,
-        id: Option<&ModuleId>,
-        seen: &mut Seen,
-    ) -> Option<SymbolMap> {
-        let (attempts, others) = attempts(paths, id);
-        let mut differ = |path: &Path| {
-            let text = format!("{}: another build", path.display());
-            if !seen.absent.contains(&text) {
-                seen.absent.push(text);
-            }
-        };
-        others.iter().for_each(|path| differ(path));
-        for Attempt { program, debug_file } in attempts {
-            let made = |conversion: &Conversion| {
-                of_module((&program, debug_file.as_deref()), id, conversion, self.cache.as_ref())
-            };
-            match made(&self.conversion) {
-                Ok(Some(map)) => {
-                    // A damaged file may be one of the cache: then the program is converted again.
-                    let again = || made(&self.conversion.checking_cache()).ok().flatten();
-                    let sound = seen.sound(map).or_else(|| again().and_then(|map| seen.sound(map)));
-                    let Some(map) = sound else { continue };
-                    let of_attempt = |given: &&Given| {
-                        program.starts_with(&given.path)
-                            || debug_file.as_ref().is_some_and(|file| file.starts_with(&given.path))
-                    };
-                    self.search.iter().filter(of_attempt).for_each(Given::use_it);
-                    if let Some(map) = seen.whole(map) {
-                        return Some(map);
-                    }
-                }
-                Ok(None) => seen.absent.push(format!("{}: another build", program.display())),
-                Err(error) => seen.load_error(error),
-            }
-        }
-        None
     }
 
     /// Says which programs would be converted, if this build could.
@@ -467,6 +435,16 @@ impl Finder {
         }
         None
     }
+}
+
+/// Says that two stores have different programs of one identity, which is derived from their code.
+fn several(one: (&Store, &SymbolMap), other: (&Store, &SymbolMap), id: &ModuleId) -> Option<String> {
+    let entry = |(store, map): (&Store, &SymbolMap)| store.entry_of(id, map).ok().flatten();
+    let (first, second) = (entry(one)?, entry(other)?);
+    (first != second).then(|| {
+        let (one, other) = (one.0.location(), other.0.location());
+        format!("several programs have this id {id}: {first} in {one}, {second} in {other}")
+    })
 }
 
 /// The cached file of an identity. Without the feature `convert`, it counts as complete.

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 pub(crate) use foldsym_convert::Options;
-pub(crate) use foldsym_convert::internal::open::{Peeked, peek};
+pub(crate) use foldsym_convert::internal::are_of_one_program;
+pub(crate) use foldsym_convert::internal::open::{Peeked, is_linked, peek};
 use foldsym_convert::report::DebugInfo;
 use foldsym_convert::{ConvertError, Identity, NoProgress};
 use foldsym_format::header::MAGIC;
@@ -78,7 +79,7 @@ const LACKING_FOR: u64 = 600;
 
 /// The converter that made an entry of the cache: its version, and a number that grows when files converted with the default options get
 /// other contents. An entry of another converter is made again.
-const CONVERTER: &str = concat!(env!("CARGO_PKG_VERSION"), " 4");
+const CONVERTER: &str = concat!(env!("CARGO_PKG_VERSION"), " 5");
 
 /// How programs are converted.
 #[derive(Debug)]
@@ -346,9 +347,15 @@ fn is_current(conversion: &serde_json::Value) -> bool {
 }
 
 /// The cached file of an identity. The flag is true if nothing was missing when this converter made it, or if no engine made it. If it is
-/// false, the caller should look for the program.
+/// false, the caller should look for the program. An identity that is derived from code leads to nothing: the cache has only those of its
+/// programs that were looked for, and the search paths may have others.
 pub(crate) fn of_cache(cache: &LocalStore, id: &ModuleId) -> Result<Option<(SymbolMap, bool)>, StoreError> {
-    let Some(map) = cache.get_module(id)? else { return Ok(None) };
+    let found = match cache.get_module(id) {
+        Err(StoreError::Several { .. }) => None,
+        found => found?,
+    };
+    let is_derived = |map: &SymbolMap| map.build_id().is_none();
+    let Some(map) = found.filter(|map| !is_derived(map)) else { return Ok(None) };
     let is_whole = map.build_id().is_none_or(|id| {
         let conversion = conversion(cache, &id);
         is_current(&conversion) && conversion["whole"] != false

@@ -29,7 +29,7 @@ mod variables;
 
 pub use archive::{Part, parts};
 pub use compressed::is_compressed;
-pub use elf::{Holdings, holdings};
+pub use elf::{Holdings, holdings, is_linked};
 pub use error::OpenError;
 pub use files::Files;
 pub use frames::{FrameBytes, frame_sections};

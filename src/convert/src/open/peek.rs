@@ -19,12 +19,16 @@ const MOST_READ: u64 = 4 << 20;
 /// Compressed files of this size are decompressed, at most, and to this many times their size.
 const MOST_COMPRESSED: u64 = 32 << 20;
 const RATIO: u64 = 16;
+/// The bytes of `.text` that crash reporters make an identity of.
+const PAGE: u64 = 4096;
 
 /// What the headers and notes of a file say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Peeked {
     /// The build id, or for Mach-O the UUID; empty if there is none.
     pub build_id: Vec<u8>,
+    /// Without a build id, the first page of `.text`, of which crash reporters make an identity; else empty.
+    pub text: Vec<u8>,
     /// The file is big-endian.
     pub big_endian: bool,
     /// The file is Mach-O.
@@ -33,6 +37,8 @@ pub struct Peeked {
     pub code: bool,
     /// There is debug information.
     pub units: bool,
+    /// The name in the debug link; empty without one.
+    pub debug_link: Vec<u8>,
     /// The names by which others know it, whatever its file is called: `DT_SONAME`, `NAME.ko` of a kernel module, `vmlinux` of a kernel.
     pub names: Vec<String>,
 }
@@ -97,12 +103,21 @@ fn of_elf<'d, Elf: FileHeader<Endian = Endianness>, R: ReadRef<'d>>(data: R) -> 
     let endian = header.endian().ok()?;
     let mut peeked = Peeked { big_endian: header.is_big_endian(), ..Peeked::default() };
     let sections = header.sections(endian, data).ok()?;
+    let mut text = None;
     for section in sections.iter() {
         let name = sections.section_name(endian, section).unwrap_or_default();
         let kind = section.sh_type(endian);
         let is_there = kind != elf::SHT_NOBITS && section.sh_size(endian).into() > 0;
         peeked.code |= is_there && section.sh_flags(endian).0 & elf::SHF_EXECINSTR.0 != 0;
         match name {
+            b".text" if text.is_none() && is_there => {
+                let size = section.sh_size(endian).into().min(PAGE);
+                text = data.read_bytes_at(section.sh_offset(endian).into(), size).ok();
+            }
+            b".gnu_debuglink" if section.sh_size(endian).into() < PAGE => {
+                let link = section.data(endian, data).unwrap_or_default();
+                peeked.debug_link = link.split(|&byte| byte == 0).next().unwrap_or_default().to_vec();
+            }
             b".debug_info" | b".zdebug_info" => peeked.units |= is_there,
             // Kernels alone export symbols so. In a module the section is relocatable.
             b"__ksymtab" if header.e_type(endian) != elf::ET_REL => peeked.names.push("vmlinux".to_owned()),
@@ -129,6 +144,9 @@ fn of_elf<'d, Elf: FileHeader<Endian = Endianness>, R: ReadRef<'d>>(data: R) -> 
             peeked.names.extend(soname.map(|name| String::from_utf8_lossy(name).into_owned()));
         }
     }
+    if peeked.build_id.is_empty() {
+        peeked.text = text.unwrap_or_default().to_vec();
+    }
     Some(peeked)
 }
 
@@ -139,6 +157,8 @@ fn of_macho<'d, Mach: MachHeader<Endian = Endianness>, R: ReadRef<'d>>(data: R) 
     let is_debug_file = header.filetype(endian) == object::macho::MH_DSYM;
     Some(Peeked {
         build_id: id.to_vec(),
+        text: Vec::new(),
+        debug_link: Vec::new(),
         big_endian: header.is_big_endian(),
         mach_o: true,
         code: !is_debug_file,
@@ -167,6 +187,7 @@ mod tests {
                 (&own.build_id, own.mach_o, own.big_endian),
                 "{name}"
             );
+            assert!(!own.build_id.is_empty() || peeked.text == own.text, "{name}");
             assert!(peeked.code, "{name}");
             seen += usize::from(!own.build_id.is_empty());
         }

@@ -162,8 +162,17 @@ impl Folder {
         Some(self.folders.get(entry.folder as usize)?.path.join(&entry.name))
     }
 
-    /// The files of a module's name, and the kernel with its version: the exact name first, then by depth.
+    /// The files of a module's name, and the kernel with its version: the exact name first, then by depth. A module of the kernel is also
+    /// called by its name alone, without `.ko`.
     pub(super) fn of_name(&self, name: &str) -> Vec<PathBuf> {
+        let found = self.of_file_name(name);
+        match found.is_empty() && !name.contains('.') {
+            true => self.of_file_name(&format!("{name}.ko")),
+            false => found,
+        }
+    }
+
+    fn of_file_name(&self, name: &str) -> Vec<PathBuf> {
         let key = key_of(name);
         let from = self.entries.partition_point(|entry| *key_of(&entry.name.to_string_lossy()) < *key);
         let of_key = |entry: &&Entry| {

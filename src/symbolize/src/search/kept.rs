@@ -15,7 +15,7 @@ use foldsym_store::ModuleId;
 use serde::{Deserialize, Serialize};
 
 /// The first line. Another one counts as an empty file.
-const FORM: &str = "foldsym search 1";
+const FORM: &str = "foldsym search 2";
 /// Bytes that are read at most: those of two million files.
 const MAX_BYTES: u64 = 512 << 20;
 /// An index that was not written for so long is removed.

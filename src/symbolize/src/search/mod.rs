@@ -215,6 +215,17 @@ impl Given {
         found
     }
 
+    /// The debug files of this very name below the folder.
+    #[cfg(feature = "convert")]
+    pub(crate) fn debug_files(&self, name: &str) -> Vec<PathBuf> {
+        let mut found = match self.path.is_dir() {
+            true => self.folder().of_name(name),
+            false => vec![self.path.clone()],
+        };
+        programs::retain_debug_files(&mut found, name);
+        found
+    }
+
     /// The programs and debug files with an identity below the folder, whatever they are called.
     #[cfg(feature = "convert")]
     pub(crate) fn programs_of(&self, id: &ModuleId) -> Vec<PathBuf> {

@@ -1,10 +1,10 @@
 //! Turns the files that may be a module's into attempts to convert one, the best first: a stripped program goes with its debug file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use foldsym_store::{BuildId, DebugId, ModuleId};
+use foldsym_store::{BuildId, DebugId, ModuleId, text_id};
 
-use crate::program::{Peeked, peek};
+use crate::program::{Peeked, are_of_one_program, is_linked, peek};
 
 /// A program to convert, and the file with its debug information where that is another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,9 +13,12 @@ pub(crate) struct Attempt {
     pub(crate) debug_file: Option<PathBuf>,
 }
 
-/// The identities by which a module may ask for a file.
+/// The identities by which a module may ask for a file. Without a build id they are those that crash reporters derive from the code, which
+/// several programs may have.
 pub(super) fn ids(peeked: &Peeked) -> Vec<ModuleId> {
-    let Ok(build) = BuildId::new(&peeked.build_id) else { return Vec::new() };
+    let Some(build) = BuildId::new(&peeked.build_id).ok().or_else(|| text_id(&peeked.text)) else {
+        return Vec::new();
+    };
     let debug = match peeked.mach_o {
         true => DebugId::of_mach_o(&build),
         false => DebugId::of_elf(&build, peeked.big_endian),
@@ -33,8 +36,12 @@ pub(crate) fn attempts(paths: Vec<PathBuf>, id: Option<&ModuleId>) -> (Vec<Attem
         }
         let peeked = peek(&path);
         let own = peeked.as_ref().map(ids).unwrap_or_default();
+        // A program without a build id may be asked for by the hash of its contents, which its conversion computes.
+        let is_known = |id: &ModuleId| {
+            own.contains(id) || matches!(id, ModuleId::Build(_)) && is_derived(peeked.as_ref())
+        };
         match id {
-            Some(id) if !own.is_empty() && !own.contains(id) => others.push(path),
+            Some(id) if !own.is_empty() && !is_known(id) => others.push(path),
             _ => known.push((path, peeked)),
         }
     }
@@ -42,7 +49,7 @@ pub(crate) fn attempts(paths: Vec<PathBuf>, id: Option<&ModuleId>) -> (Vec<Attem
     for (path, peeked) in &known {
         let (rank, debug_file) = match peeked {
             Some(peeked) if peeked.code && peeked.units => (0, None),
-            Some(peeked) if peeked.code => match debug_file(&known, peeked) {
+            Some(peeked) if peeked.code => match debug_file(&known, (path, peeked)) {
                 Some(debug_file) => (1, Some(debug_file)),
                 None => (2, None),
             },
@@ -56,10 +63,45 @@ pub(crate) fn attempts(paths: Vec<PathBuf>, id: Option<&ModuleId>) -> (Vec<Attem
     (ranked.into_iter().map(|(_, attempt)| attempt).collect(), others)
 }
 
-fn debug_file(known: &[(PathBuf, Option<Peeked>)], program: &Peeked) -> Option<PathBuf> {
-    let fits =
-        |other: &Peeked| other.units && !other.build_id.is_empty() && other.build_id == program.build_id;
-    known.iter().find(|(_, other)| other.as_ref().is_some_and(fits)).map(|(path, _)| path.clone())
+/// Whether the identities of a file are derived from its code.
+fn is_derived(peeked: Option<&Peeked>) -> bool {
+    peeked.is_some_and(|peeked| peeked.build_id.is_empty())
+}
+
+fn debug_file(known: &[(PathBuf, Option<Peeked>)], (path, program): (&Path, &Peeked)) -> Option<PathBuf> {
+    let fits = |file: &Path, other: &Peeked| match program.build_id.is_empty() {
+        false => other.build_id == program.build_id,
+        true => other.build_id.is_empty() && is_named(program, file) && is_linked(path, file),
+    };
+    let mut others = known.iter().filter_map(|(file, other)| Some((file, other.as_ref()?)));
+    others.find(|(file, other)| other.units && fits(file, other)).map(|(file, _)| file.clone())
+}
+
+fn is_named(program: &Peeked, debug_file: &Path) -> bool {
+    debug_file.file_name().is_some_and(|name| name.as_encoded_bytes() == program.debug_link)
+}
+
+/// The name of the debug file that a program without a build id and without debug information links to.
+pub(crate) fn debug_link(program: &Path) -> Option<String> {
+    let peeked = peek(program)?;
+    let is_stripped = peeked.code && !peeked.units && peeked.build_id.is_empty();
+    String::from_utf8(peeked.debug_link).ok().filter(|name| is_stripped && !name.is_empty())
+}
+
+/// Keeps debug files of exactly this name.
+pub(super) fn retain_debug_files(paths: &mut Vec<PathBuf>, name: &str) {
+    let is_debug_file = |path: &PathBuf| peek(path).is_some_and(|peeked| peeked.units && !peeked.code);
+    paths.retain(|path| path.file_name().is_some_and(|own| own == name) && is_debug_file(path));
+}
+
+/// Programs of one derived identity with different contents: two of them. An identity that is derived from the code does not choose then.
+pub(crate) fn two_of(attempts: &[Attempt]) -> Option<(&Path, &Path)> {
+    const MOST: usize = 16;
+    let is_derived =
+        |path: &&Path| peek(path).is_some_and(|peeked| peeked.code && peeked.build_id.is_empty());
+    let mut derived = attempts.iter().map(|attempt| attempt.program.as_path()).filter(is_derived).take(MOST);
+    let first = derived.next()?;
+    derived.find(|other| !are_of_one_program(first, other)).map(|other| (first, other))
 }
 
 /// Leaves out what is no program, unless nothing else is there: its conversion says what it is.
@@ -70,7 +112,7 @@ pub(super) fn retain_programs(paths: &mut Vec<PathBuf>) {
 }
 
 /// Keeps the files of the first one's build.
-pub(super) fn retain_build_of_first(paths: &mut Vec<PathBuf>) {
+pub(crate) fn retain_build_of_first(paths: &mut Vec<PathBuf>) {
     let build = |path: &PathBuf| peek(path).map(|peeked| peeked.build_id).filter(|id| !id.is_empty());
     let Some(first) = paths.first().cloned() else { return };
     let own = build(&first);
@@ -78,12 +120,14 @@ pub(super) fn retain_build_of_first(paths: &mut Vec<PathBuf>) {
 }
 
 /// Whether files of one name are of several builds, so that the name alone does not choose.
-pub(super) fn are_several_builds(paths: &[PathBuf]) -> bool {
-    let mut builds: Vec<Vec<u8>> =
-        paths.iter().filter_map(|path| peek(path)).map(|peeked| peeked.build_id).collect();
-    builds.sort_unstable();
-    builds.dedup();
-    builds.len() > 1
+pub(crate) fn are_several_builds(paths: &[PathBuf]) -> bool {
+    let known = paths.iter().filter_map(|path| Some((path, peek(path)?)));
+    // A debug file without a build id belongs to one of the programs.
+    let mut known = known.filter(|(_, peeked)| peeked.code || !peeked.build_id.is_empty());
+    let Some((first, peeked)) = known.next() else { return false };
+    known.any(|(path, other)| {
+        other.build_id != peeked.build_id || peeked.build_id.is_empty() && !are_of_one_program(first, path)
+    })
 }
 
 #[cfg(test)]

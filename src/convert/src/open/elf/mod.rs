@@ -195,6 +195,8 @@ pub struct Holdings {
     /// Name, address and size of the sections of code, also where their bytes are in another file. A build id does not change where a
     /// program is rewritten after it was linked, and a linker takes any build id that it is given.
     pub layout: Vec<(Vec<u8>, u64, u64)>,
+    /// The name in the debug link.
+    pub debug_link: Option<Vec<u8>>,
 }
 
 /// Says what an ELF file holds of its build.
@@ -217,7 +219,22 @@ pub fn holdings(path: &Path) -> Result<Holdings, OpenError> {
         .iter()
         .filter(|section| section.is_loaded() && section.flags & elf::SHF_EXECINSTR.0 != 0);
     let layout = of_code.map(|section| (section.name.to_vec(), section.address, section.size)).collect();
-    Ok(Holdings { build_id, code, units, layout })
+    let contents = Contents { files: &files, path, tables: &tables };
+    let debug_link = contents.debuglink().map(|(name, _)| name.to_vec());
+    Ok(Holdings { build_id, code, units, layout, debug_link })
+}
+
+/// Whether the debug link of a program leads to this file, wherever it is: by its name and checksum. This reads the whole file.
+pub fn is_linked(program: &Path, debug_file: &Path) -> bool {
+    let files = Files::default();
+    let linked = || {
+        let data = map_program(&files, program).ok()?;
+        let tables = Tables::parse(program, data).ok()?;
+        let (name, checksum) = Contents { files: &files, path: program, tables: &tables }.debuglink()?;
+        let is_named = debug_file.file_name().is_some_and(|own| own.as_encoded_bytes() == name);
+        Some(is_named && crc32fast::hash(map_program(&files, debug_file).ok()?) == checksum)
+    };
+    linked().unwrap_or(false)
 }
 
 /// The build id of an ELF file; empty where it has none.

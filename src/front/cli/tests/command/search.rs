@@ -8,6 +8,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use common::{Ran, command, foldsym_with, program};
+use foldsym_format::checksum::crc32;
+use foldsym_store::text_id;
+use foldsym_testkit::dwarf::{CODE, CODE_LEN, elf, with_code};
 use object::{Object, ObjectSection, ObjectSymbol};
 
 fn text(path: &Path) -> &str {
@@ -295,4 +298,152 @@ fn text_has_the_reason_that_json_has() {
         let json = place.run(&[&args[..], &["--json"]].concat());
         assert!(json.out.contains("another build"), "{json:?}");
     }
+}
+
+/// A program without a build id. The id that crash reporters derive from its code does not depend on `at`, where one byte of it is.
+fn nameless(at: usize, function: &str) -> Vec<u8> {
+    assert_eq!(at % 16, 0);
+    let mut code = [0x90; 64];
+    code[at] = 0xc3;
+    with_code(elf(&[], &[(function, CODE, 64)]), CODE, &code)
+}
+
+/// The derived id of such programs.
+fn derived() -> String {
+    let mut text = vec![0x90; CODE_LEN as usize];
+    text[0] = 0xc3;
+    text_id(&text).unwrap().to_string()
+}
+
+/// Several programs may have one derived id: the cache of the first is not the answer for the second, and where the search paths or the
+/// stores have both, neither is.
+#[test]
+fn a_derived_id_of_several_programs_does_not_choose() {
+    let place = Place::new(&[]);
+    place.write("a/one", &nameless(0, "first"));
+    place.write("b/two", &nameless(16, "second"));
+    place.write("copy/other", &nameless(0, "first"));
+    let word = format!("{}:{:#x}", derived(), CODE + 1);
+    let paths = ["a", "b", "copy"].map(|name| text(&place.at(name)).to_owned());
+    let search = |folders: &[&String], word: &str| {
+        let mut args = vec!["lookup", word];
+        for folder in folders {
+            args.extend(["--search", folder.as_str()]);
+        }
+        place.run(&args)
+    };
+    let [a, b, copy] = &paths;
+    for _ in 0..2 {
+        for (folders, name) in [(&[a][..], "first"), (&[b], "second"), (&[a, copy], "first")] {
+            let ran = search(folders, &word);
+            assert!(ran.code == 0 && ran.out.starts_with(&format!("{name}\n")), "{folders:?}: {ran:?}");
+        }
+    }
+    for folders in [&[a, b][..], &[b, a], &[&text(&place.at("")).to_owned()]] {
+        let ran = search(folders, &word);
+        assert!(ran.out.starts_with("??") && ran.out.contains("several programs have the id"), "{ran:?}");
+    }
+    // In stores, one or two of them.
+    let stores = ["one", "two", "both"].map(|name| text(&place.0.path().join(name)).to_owned());
+    for (input, store) in [(a, 0), (b, 1), (a, 2), (b, 2)] {
+        let ran = place.run(&["convert", input, "--store", &stores[store]]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+    }
+    let [one, two, both] = &stores;
+    let stored = |stores: &[&String]| {
+        let mut args = vec!["lookup", word.as_str()];
+        for store in stores {
+            args.extend(["--store", store.as_str()]);
+        }
+        place.run(&args)
+    };
+    assert!(stored(&[one]).out.starts_with("first\n") && stored(&[two]).out.starts_with("second\n"));
+    for stores in [&[one, two][..], &[two, one], &[both], &[one, both]] {
+        let ran = stored(stores);
+        assert!(ran.out.starts_with("??") && ran.out.contains("several programs have this"), "{ran:?}");
+    }
+}
+
+/// A name alone does not choose between the builds of two folders; a file that the user names is meant.
+#[test]
+fn a_name_in_several_folders_does_not_choose() {
+    let crash = address("demo.elf", CRASH);
+    let word = format!("app+{crash:#x}");
+    let place =
+        Place::new(&[("demo.elf", "new/app"), ("symbols.clang", "old/app"), ("demo.elf", "same/app")]);
+    let [new, old, same] = ["new", "old", "same"].map(|name| text(&place.at(name)).to_owned());
+    let named = text(&place.at("new/app")).to_owned();
+    let search = |one: &str, other: &str| place.run(&["lookup", "--search", one, "--search", other, &word]);
+    for (one, other) in [(&new, &old), (&old, &new)] {
+        let ran = search(one, other);
+        assert!(ran.out.starts_with("??") && ran.out.contains("several builds are called app"), "{ran:?}");
+    }
+    for (one, other) in [(&new, &same), (&old, &named), (&named, &old)] {
+        let ran = search(one, other);
+        assert!(ran.out.starts_with("demo::crash()\n"), "{ran:?}");
+    }
+}
+
+/// The file with symbols alone in the first store does not hide the whole one in the second.
+#[test]
+fn the_best_entry_of_several_stores_answers() {
+    let main = address(DEBUG, "_Z5outeri");
+    let place = Place::new(&[(STRIPPED, "poor/app"), (STRIPPED, "whole/app"), (DEBUG, "whole/app.debug")]);
+    let stores = ["poor", "whole"].map(|name| text(&place.0.path().join(name)).to_owned());
+    for (from, store) in ["poor", "whole"].iter().zip(&stores) {
+        assert_eq!(place.run(&["convert", text(&place.at(from)), "--store", store]).code, 0);
+    }
+    let word = format!("{}:{main:#x}", build_id(STRIPPED));
+    for [one, other] in [[0, 1], [1, 0]] {
+        let ran = place.run(&["lookup", "--store", &stores[one], "--store", &stores[other], &word]);
+        assert!(ran.code == 0 && ran.out.contains("/src/split.cpp:"), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_kernel_module_is_found_by_its_name_without_the_ending() {
+    let object = std::fs::read(program("inline.clang-sections.o")).unwrap();
+    let place = Place::new(&[]);
+    place.write("modules/6.1/kernel/fs/my-fs.ko", &object);
+    let whole = place.lookup(&place.at("modules"), "my_fs.ko+0x4");
+    for word in ["my_fs+0x4", "my-fs+0x4"] {
+        let ran = place.lookup(&place.at("modules"), word);
+        assert!(!ran.out.starts_with("??") && ran.out == whole.out && ran.err.is_empty(), "{word}: {ran:?}");
+    }
+}
+
+/// A stripped program without a build id, and its debug file: the debug link joins them, wherever they are.
+#[test]
+fn a_debug_link_leads_to_a_file_in_another_folder() {
+    let range = |bytes: &[u8], section: &str| {
+        let object = object::File::parse(bytes).unwrap();
+        let (start, size) = object.section_by_name(section).unwrap().file_range().unwrap();
+        start as usize..(start + size) as usize
+    };
+    let nameless = |name: &str| {
+        let mut bytes = std::fs::read(program(name)).unwrap();
+        // The note gets a type that nobody knows.
+        let note = range(&bytes, ".note.gnu.build-id").start;
+        bytes[note + 8] = 0x77;
+        bytes
+    };
+    let (mut app, mut debug) = (nameless(STRIPPED), nameless(DEBUG));
+    let link = range(&app, ".gnu_debuglink");
+    app[link.end - 4..link.end].copy_from_slice(&crc32(&debug).to_le_bytes());
+    let place = Place::new(&[]);
+    place.write("bin/app", &app);
+    place.write("symbols/deep/stripped.debug", &debug);
+    // One of another build.
+    *debug.last_mut().unwrap() ^= 1;
+    place.write("symbols/stripped.debug", &debug);
+    let (bin, symbols) = (place.at("bin"), place.at("symbols"));
+    let word = format!("app+{:#x}", address(DEBUG, "_Z5outeri"));
+    let ran = place.run(&["lookup", "--search", text(&bin), "--search", text(&symbols), &word]);
+    assert!(ran.code == 0 && ran.out.contains("/src/split.cpp:") && ran.err.is_empty(), "{ran:?}");
+    // In one folder they are one entry.
+    std::fs::remove_file(place.at("symbols/stripped.debug")).unwrap();
+    let store = place.0.path().join("store");
+    let ran = place.run(&["convert", text(&place.at("")), "--store", text(&store)]);
+    assert!(ran.code == 0 && ran.out.contains("converted with it"), "{ran:?}");
+    assert_eq!(place.run(&["store", "list", "--json", text(&store)]).out.lines().count(), 1);
 }

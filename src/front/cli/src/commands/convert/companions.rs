@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use foldsym_convert::internal::open::{Holdings, holdings};
+use foldsym_convert::internal::open::{Holdings, holdings, is_linked};
 
 use super::inputs::begins_like_elf;
 use super::plan::{Companion, Job, Which};
@@ -18,15 +18,20 @@ pub(super) fn join(jobs: &mut Vec<Job>, by_build: bool) -> Vec<Companion> {
     }
     // By build id and by where code is: a file with its code elsewhere is of another program, whatever its build id.
     let mut builds: BTreeMap<_, Vec<(usize, Holdings)>> = BTreeMap::new();
+    // Without build ids a debug link shows that two files are of one build.
+    let mut linked: BTreeMap<_, Vec<(usize, Holdings)>> = BTreeMap::new();
     for (at, job) in jobs.iter().enumerate() {
         if !matches!(job.which, Which::Whole) || !begins_like_elf(&job.input) {
             continue;
         }
         // The conversion reports the fault of the file.
         let Ok(holds) = holdings(&job.input) else { continue };
-        if !holds.build_id.is_empty() {
-            let key = (holds.build_id.clone(), holds.layout.clone());
-            builds.entry(key).or_default().push((at, holds));
+        match holds.build_id.is_empty() {
+            false => {
+                let key = (holds.build_id.clone(), holds.layout.clone());
+                builds.entry(key).or_default().push((at, holds));
+            }
+            true => linked.entry(holds.layout.clone()).or_default().push((at, holds)),
         }
     }
     let mut joined = BTreeMap::new();
@@ -42,6 +47,22 @@ pub(super) fn join(jobs: &mut Vec<Job>, by_build: bool) -> Vec<Companion> {
         }
         if by_build {
             joined.extend(alone.map(|(at, _)| (*at, jobs[*program].input.clone())));
+        }
+    }
+    for files in linked.values().filter(|files| files.len() > 1) {
+        for (program, holds) in files.iter().filter(|(_, holds)| holds.code && !holds.units) {
+            let Some(name) = &holds.debug_link else { continue };
+            let named = |at: &usize| {
+                jobs[*at].input.file_name().is_some_and(|own| own.as_encoded_bytes() == &name[..])
+            };
+            let mut debug_files =
+                files.iter().filter(|(at, holds)| !holds.code && holds.units && named(at)).map(|(at, _)| *at);
+            let found = debug_files.find(|at| is_linked(&jobs[*program].input, &jobs[*at].input));
+            let Some(found) = found else { continue };
+            jobs[*program].debug_file = Some(jobs[found].input.clone());
+            if by_build {
+                joined.insert(found, jobs[*program].input.clone());
+            }
         }
     }
     let mut companions = Vec::new();

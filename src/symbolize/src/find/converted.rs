@@ -1,0 +1,122 @@
+//! Turns the programs that may be a module's into its symbol file: the best of them is converted.
+
+use std::path::{Path, PathBuf};
+
+use foldsym_store::{ModuleId, SymbolMap};
+
+use super::{Finder, Seen};
+use crate::program::{Conversion, of_module};
+use crate::search::Given;
+use crate::search::programs::{
+    Attempt, are_several_builds, attempts, debug_link, retain_build_of_first, two_of,
+};
+
+impl Finder {
+    /// Converts a program of the search paths, or the one at the module's path: first those where the module's name says, then those
+    /// that have its identity.
+    pub(super) fn converted(
+        &self,
+        id: Option<&ModuleId>,
+        name: Option<&str>,
+        program: Option<&Path>,
+        seen: &mut Seen,
+    ) -> Option<SymbolMap> {
+        let mut paths = self.programs(id, name, program, &mut seen.absent);
+        if let Some(map) = self.convert_first(paths.clone(), id, seen) {
+            return Some(map);
+        }
+        let before = paths.len();
+        let linked: Vec<String> = paths.iter().filter_map(|path| debug_link(path)).collect();
+        for name in linked {
+            paths.extend(self.search.iter().flat_map(|given| given.debug_files(&name)));
+        }
+        for path in id.into_iter().flat_map(|id| self.search.iter().flat_map(|given| given.programs_of(id))) {
+            if !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+        // All of them once more: a stripped program of the name may have its debug file among these.
+        if paths.len() > before { self.convert_first(paths, id, seen) } else { None }
+    }
+
+    /// The files that may be a module's program or debug file, by its name and the usual places of its build id.
+    pub(crate) fn programs(
+        &self,
+        id: Option<&ModuleId>,
+        name: Option<&str>,
+        program: Option<&Path>,
+        absent: &mut Vec<String>,
+    ) -> Vec<PathBuf> {
+        let (mut paths, mut in_folders): (Vec<PathBuf>, Vec<PathBuf>) = (Vec::new(), Vec::new());
+        for given in &self.search {
+            let found = given.programs(id, name, absent);
+            if given.path.is_dir() { &mut in_folders } else { &mut paths }.extend(found);
+        }
+        // A name alone does not choose between the builds of several folders; a file that the user named is meant, with what the folders
+        // have of its build.
+        let is_named = !paths.is_empty();
+        if id.is_none() && !is_named && are_several_builds(&in_folders) {
+            let list: Vec<String> =
+                in_folders.iter().take(4).map(|path| path.display().to_string()).collect();
+            let name = name.unwrap_or("?");
+            absent.push(format!("several builds are called {name}, name one of them: {}", list.join(", ")));
+            in_folders.clear();
+        }
+        paths.append(&mut in_folders);
+        if id.is_none() && is_named {
+            retain_build_of_first(&mut paths);
+        }
+        // A program that the module gives by path may have another name.
+        paths.extend(program.map(Path::to_owned));
+        paths
+    }
+
+    /// Converts the best of several programs.
+    fn convert_first(
+        &self,
+        paths: Vec<PathBuf>,
+        id: Option<&ModuleId>,
+        seen: &mut Seen,
+    ) -> Option<SymbolMap> {
+        let (attempts, others) = attempts(paths, id);
+        let mut differ = |path: &Path| {
+            let text = format!("{}: another build", path.display());
+            if !seen.absent.contains(&text) {
+                seen.absent.push(text);
+            }
+        };
+        others.iter().for_each(|path| differ(path));
+        if id.is_some()
+            && let Some((one, other)) = two_of(&attempts)
+        {
+            let (id, one, other) =
+                (id.map_or(String::new(), ToString::to_string), one.display(), other.display());
+            seen.absent.push(format!("several programs have the id {id}, name one of them: {one}, {other}"));
+            return None;
+        }
+        for Attempt { program, debug_file } in attempts {
+            let made = |conversion: &Conversion| {
+                of_module((&program, debug_file.as_deref()), id, conversion, self.cache.as_ref())
+            };
+            match made(&self.conversion) {
+                Ok(Some(map)) => {
+                    // A damaged file may be one of the cache: then the program is converted again.
+                    let again = || made(&self.conversion.checking_cache()).ok().flatten();
+                    let sound = seen.sound(map).or_else(|| again().and_then(|map| seen.sound(map)));
+                    let Some(map) = sound else { continue };
+                    let of_attempt = |given: &&Given| {
+                        program.starts_with(&given.path)
+                            || debug_file.as_ref().is_some_and(|file| file.starts_with(&given.path))
+                    };
+                    self.search.iter().filter(of_attempt).for_each(Given::use_it);
+                    if let Some(map) = seen.whole(map) {
+                        return Some(map);
+                    }
+                }
+                Ok(None) => seen.absent.push(format!("{}: another build", program.display())),
+                Err(error) => seen.load_error(error),
+            }
+        }
+        None
+    }
+}
