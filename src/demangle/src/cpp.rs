@@ -10,8 +10,7 @@ use crate::words::THREAD_LOCAL;
 
 /// Appends the readable name. What it appended before an error stays: the caller truncates.
 pub(crate) fn append(name: &[u8], options: &DemangleOptions, out: &mut String) -> fmt::Result {
-    // The text that compilers add after a dot is not part of the mangling (`.isra.0`, `.cold`).
-    let (own, suffix) = memchr(b'.', name).map_or((name, &[][..]), |dot| name.split_at(dot));
+    let (own, suffix) = name.split_at(suffix_at(name));
     let spread = with_spread_packs(own);
     let own_or_spread = spread.as_deref().unwrap_or(own);
     let mended = constructor_with_return(own_or_spread).or_else(|| without_default_arguments(own_or_spread));
@@ -46,12 +45,24 @@ fn order_construction(out: &mut String, start: usize) {
     out.replace_range(start.., &ordered);
 }
 
+/// Where the text begins that compilers add after a dot, which is not part of the mangling (`.isra.0`, `.cold`). An identifier may have a
+/// dot too: gcc calls the frame of a coroutine `_Z3foov.Frame`.
+fn suffix_at(name: &[u8]) -> usize {
+    let Some(first) = memchr(b'.', name) else { return name.len() };
+    let dots = memchr_iter(b'.', name).take(MAX_TRIED).chain([name.len()]);
+    let mut ends = dots.filter(|_| name.len() <= MAX_WITH_DOTS);
+    ends.find(|end| parses(&name[..*end])).unwrap_or(first)
+}
+
 fn spell(name: &[u8], options: &DemangleOptions, out: &mut String) -> fmt::Result {
     let symbol = BorrowedSymbol::new(name).map_err(|_| fmt::Error)?;
     let mut speller = Speller::new(out, name);
     symbol.structured_demangle(&mut speller, options)?;
     speller.finish()
 }
+
+/// Longer names with dots have them in their suffix.
+const MAX_WITH_DOTS: usize = 4096;
 
 /// How many places of a name are tried to mend it.
 const MAX_TRIED: usize = 32;

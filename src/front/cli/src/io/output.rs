@@ -13,6 +13,8 @@ enum Escape {
     /// The printers have escaped them, or the user wants the bytes.
     Nothing,
     Text,
+    /// As `Text`, of a log that may have colours.
+    Log,
     Json,
 }
 
@@ -33,9 +35,14 @@ impl Output {
         Self { text, is_terminal, sink, escape: Escape::Nothing }
     }
 
-    /// For printers that write names as they are, since programs read their output: a terminal gets them escaped. Colours are passed on.
-    pub(crate) fn of_tool(is_json: bool) -> Self {
-        let escape = if is_json { Escape::Json } else { Escape::Text };
+    /// For printers that write names as they are, since programs read their output: a terminal gets them escaped. The colours of a log are
+    /// passed on.
+    pub(crate) fn of_tool(is_log: bool, is_json: bool) -> Self {
+        let escape = match (is_log, is_json) {
+            (true, _) => Escape::Log,
+            (false, true) => Escape::Json,
+            (false, false) => Escape::Text,
+        };
         let output = Self::new();
         Self { escape: if output.is_terminal { escape } else { Escape::Nothing }, ..output }
     }
@@ -53,7 +60,7 @@ impl Output {
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         let escaped = match self.escape {
             Escape::Nothing => None,
-            escape => Some(for_terminal(&self.text, escape == Escape::Json)),
+            escape => Some(for_terminal(&self.text, escape)),
         };
         let text = escaped.as_ref().unwrap_or(&self.text);
         let written = self.sink.write_all(text).and_then(|()| self.sink.flush());
@@ -63,13 +70,20 @@ impl Output {
     }
 }
 
-/// A text in which a terminal obeys nothing but ends of lines, tabs and colours.
-fn for_terminal(text: &[u8], is_json: bool) -> Vec<u8> {
+/// A text in which a terminal obeys nothing but ends of lines and tabs, and colours in a log.
+fn for_terminal(text: &[u8], escape: Escape) -> Vec<u8> {
+    let is_json = escape == Escape::Json;
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\t' | 0x1b)) {
         let (before, from) = rest.split_at(at);
-        let len = if from[0] == 0x1b { color(from) } else { 1 };
+        let len = if from[0] != 0x1b {
+            1
+        } else if escape == Escape::Log {
+            color(from)
+        } else {
+            0
+        };
         // An escape character that begins no colour is escaped with what precedes it.
         let kept = if len == 0 { &rest[..at + 1] } else { before };
         push(&mut out, kept, is_json);
@@ -93,10 +107,10 @@ fn color(text: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::for_terminal;
+    use super::{Escape, for_terminal};
 
     #[test]
-    fn a_terminal_gets_colours_and_obeys_nothing_else() {
+    fn a_terminal_gets_the_colours_of_logs_and_obeys_nothing_else() {
         for (text, expected) in [
             ("f\n  : a\tb\n", "f\n  : a\tb\n"),
             ("\u{1b}[0;34mmain\u{1b}[0m", "\u{1b}[0;34mmain\u{1b}[0m"),
@@ -104,11 +118,12 @@ mod tests {
             ("a\u{1b}[2Jb\u{1b}", "a\\u{1b}[2Jb\\u{1b}"),
             ("\u{9b}31m\u{202e}x", "\\u{9b}31m\\u{202e}x"),
         ] {
-            assert_eq!(String::from_utf8(for_terminal(text.as_bytes(), false)).unwrap(), expected);
+            assert_eq!(String::from_utf8(for_terminal(text.as_bytes(), Escape::Log)).unwrap(), expected);
         }
-        assert_eq!(for_terminal(b"\xff\n", false), b"\\xff\n");
+        assert_eq!(for_terminal(b"\x1b[31mf\x1b[0m\n", Escape::Text), b"\\u{1b}[31mf\\u{1b}[0m\n");
+        assert_eq!(for_terminal(b"\xff\n", Escape::Text), b"\\xff\n");
         let json = "{\"a\": \"\u{9b}\u{202e}\u{e0041}\"}\n";
-        let escaped = String::from_utf8(for_terminal(json.as_bytes(), true)).unwrap();
+        let escaped = String::from_utf8(for_terminal(json.as_bytes(), Escape::Json)).unwrap();
         assert!(escaped.trim_end().bytes().all(|byte| (0x20..0x7f).contains(&byte)), "{escaped}");
         let same: [serde_json::Value; 2] = [json, &escaped].map(|text| serde_json::from_str(text).unwrap());
         assert_eq!(same[0], same[1]);

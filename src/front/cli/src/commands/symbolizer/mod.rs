@@ -61,6 +61,9 @@ pub(crate) fn run(tool: Tool, program: &str, args: Vec<OsString>) -> Result<u8, 
             return Ok(FAILED);
         }
     };
+    if let Some(path) = options.dwp.as_ref().filter(|path| !path.exists()) {
+        complain(&format!("{program}: warning: '{}': No such file or directory", path.display()));
+    }
     let of_arch = options.arch.as_ref().map(|arch| modules::engine(&options, Some(arch)));
     let (engine, of_arch) = match (modules::engine(&options, None), of_arch.transpose()) {
         (Ok(engine), Ok(of_arch)) => (engine, of_arch),
@@ -75,7 +78,7 @@ pub(crate) fn run(tool: Tool, program: &str, args: Vec<OsString>) -> Result<u8, 
         modules: Modules::new(&engine, of_arch.as_ref(), &engines, &options),
         printer: Printer::new(&options),
         answer: Answer::default(),
-        out: Output::of_tool(options.style == ToolStyle::Json && !options.filter_markup),
+        out: Output::of_tool(options.filter_markup, options.style == ToolStyle::Json),
     };
     session.run()
 }

@@ -89,14 +89,15 @@ fn conversion(options: &Options, arch: Option<&String>) -> foldsym_convert::Opti
     foldsym_convert::Options::default().with(|conversion| {
         conversion.columns = true;
         conversion.relative_paths = options.relative_names;
-        // Only this tool has requests for data; what asks for it (sanitizers) gives no option beforehand.
-        conversion.data = options.tool == Tool::Symbolizer;
+        // Only LLVM's tools have requests for data; what asks for it (sanitizers) gives no option beforehand.
+        conversion.data = options.tool != Tool::GnuAddr2line;
         conversion.naming = match options.tool {
             Tool::GnuAddr2line => Naming::Gnu,
             _ => Naming::Llvm,
         };
         conversion.arch = arch.cloned();
-        conversion.dwp = options.dwp.clone();
+        // Like LLVM's tool, which does without a package that is not there.
+        conversion.dwp = options.dwp.clone().filter(|path| path.exists());
         conversion.debug_dirs = options.debug_dirs.clone();
     })
 }
@@ -471,6 +472,12 @@ fn text_of(error: &LoadError) -> String {
                     text.split_once(" (os error ").map_or(text.clone(), |(text, _)| text.to_owned())
                 }
             }
+        }
+        // Known formats that are not read are named: the tool itself reads them.
+        LoadError::Convert(ConvertError::Open(OpenError::NotAnObject { found, .. }))
+            if found.contains("PE file") || found.contains("WebAssembly") =>
+        {
+            format!("{found}, which foldsym does not read")
         }
         LoadError::Convert(ConvertError::Open(OpenError::NotAnObject { .. })) => {
             "The file was not recognized as a valid object file".to_owned()
