@@ -408,7 +408,8 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Keeps at most so many bytes; [`Kept::default`] keeps 512 MiB. What does not fit is read again for the next report.
+    /// Keeps at most so many bytes, with those that reports use which are being read; [`Kept::default`] keeps 512 MiB. What does not fit is
+    /// read again for the next report, and a report that finds no room does without the rules of a program.
     pub fn within(
         #[cfg_attr(not(feature = "unwind"), expect(unused_variables, reason = "walks alone keep files"))]
         most: u64,

@@ -143,8 +143,9 @@ impl<'w> Walker<'w> {
 
     /// Has a module unwound by the program in the report's own memory that begins with these bytes.
     pub(crate) fn add_image(&self, module: usize, bytes: &[u8]) {
-        if let Some(program) = program::Program::of_image(bytes) {
-            lock(&self.sources).insert(module, Some(Arc::new(Source::Program(program))));
+        let program = program::Program::of_image(bytes);
+        if let Some(source) = program.and_then(|program| self.programs.counted(program)) {
+            lock(&self.sources).insert(module, Some(Arc::new(source)));
         }
     }
 

@@ -1,6 +1,7 @@
 //! Finds the unwind rules of a module, and keeps those of programs from report to report.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -24,8 +25,10 @@ const MAX_BYTES: u64 = 512 << 20;
 /// Call frame information of programs, kept from report to report.
 pub(crate) struct Programs {
     known: Mutex<KnownPrograms>,
-    /// Bytes that may be kept.
+    /// Bytes that there may be, kept and in use by reports.
     most: u64,
+    /// Bytes that there are.
+    live: Arc<AtomicU64>,
 }
 
 #[derive(Default)]
@@ -49,7 +52,28 @@ pub(super) enum Source {
     /// Section UNWIND of its file.
     Rows(Rows),
     /// Its program.
-    Program(Program),
+    Program(Program, Counted),
+}
+
+/// Bytes of a program that count until it is dropped.
+pub(super) struct Counted {
+    bytes: u64,
+    live: Arc<AtomicU64>,
+}
+
+impl Counted {
+    /// Counts them; `None` if there would be more than `most` then.
+    fn take(bytes: u64, live: &Arc<AtomicU64>, most: u64) -> Option<Self> {
+        let added = |before: u64| before.checked_add(bytes).filter(|after| *after <= most);
+        live.fetch_update(Ordering::Relaxed, Ordering::Relaxed, added).ok()?;
+        Some(Self { bytes, live: live.clone() })
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.live.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
 }
 
 impl Source {
@@ -57,7 +81,7 @@ impl Source {
     pub(super) fn first(&self) -> u64 {
         match self {
             Self::Rows(rows) => rows.first,
-            Self::Program(program) => program.first,
+            Self::Program(program, _) => program.first,
         }
     }
 
@@ -65,21 +89,21 @@ impl Source {
     fn bytes(&self) -> u64 {
         match self {
             Self::Rows(_) => 0,
-            Self::Program(program) => program.memory(),
+            Self::Program(_, counted) => counted.bytes,
         }
     }
 
     pub(super) fn covers(&self, address: u64) -> bool {
         match self {
             Self::Rows(rows) => rows.covers(address),
-            Self::Program(program) => program.covers(address),
+            Self::Program(program, _) => program.covers(address),
         }
     }
 
     pub(super) fn leave(&self, address: u64, state: &dyn ThreadState) -> Option<Caller> {
         match self {
             Self::Rows(rows) => rows.leave(address, state),
-            Self::Program(program) => program.leave(address, state),
+            Self::Program(program, _) => program.leave(address, state),
         }
     }
 }
@@ -87,7 +111,18 @@ impl Source {
 impl Programs {
     /// Keeps at most so many bytes.
     pub(crate) fn within(most: u64) -> Self {
-        Self { known: Mutex::default(), most }
+        Self { known: Mutex::default(), most, live: Arc::default() }
+    }
+
+    /// A program, counted. What is only kept makes room for it. `None` if reports that are being read have no room for it: they do without
+    /// its rules.
+    pub(super) fn counted(&self, program: Program) -> Option<Source> {
+        let bytes = program.memory();
+        let counted = Counted::take(bytes, &self.live, self.most).or_else(|| {
+            *lock(&self.known) = KnownPrograms::default();
+            Counted::take(bytes, &self.live, self.most)
+        });
+        counted.map(|counted| Source::Program(program, counted))
     }
 
     /// The unwind rules of a module. A module without any is remembered for a while, unless reading a file failed.
@@ -110,10 +145,13 @@ impl Programs {
         }
         let of_program = || {
             let paths = symbolizer.programs(module);
-            paths.iter().find_map(|path| Program::open(path, module.id.as_ref())).map(Source::Program)
+            paths.iter().find_map(|path| Program::open(path, module.id.as_ref()))
         };
-        let source = of_program().map(Arc::new);
-        if source.is_none() && has_failed {
+        let program = of_program();
+        let is_there = program.is_some();
+        let source = program.and_then(|program| self.counted(program)).map(Arc::new);
+        // Without room it may be found the next time.
+        if source.is_none() && (has_failed || is_there) {
             return None;
         }
         self.keep(key, source)
@@ -151,21 +189,24 @@ mod tests {
     #[test]
     fn programs_are_kept_within_bytes() {
         let image = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/reports/crash")).unwrap();
-        let source = || Program::of_image(&image).map(|program| Arc::new(Source::Program(program)));
-        let one = source().unwrap().bytes();
+        let program = || Program::of_image(&image).unwrap();
+        let one = program().memory();
         let programs = Programs::within(3 * one);
+        let source = || programs.counted(program()).map(Arc::new);
         let kept = || {
             let known = lock(&programs.known);
             (known.of.len() as u64, known.bytes)
         };
         let keep = |name: &str| programs.keep((name.to_owned(), None), source());
-        for (name, count) in [("a", 1), ("b", 2), ("c", 3), ("c", 3), ("d", 1)] {
+        for (name, count) in [("a", 1), ("b", 2), ("c", 3), ("d", 1)] {
             assert!(keep(name).is_some());
             assert_eq!(kept(), (count, count * one), "{name}");
         }
-        // One that is larger than all may be is found, and not kept.
-        let none = Programs::within(one - 1);
-        assert!(none.keep((String::new(), None), source()).is_some());
-        assert_eq!(lock(&none.known).of.len(), 0);
+        // Those that a report uses count until it has ended, kept or not; there are never more.
+        let used: Vec<_> = (0..3).map(|_| source().unwrap()).collect();
+        assert!(source().is_none() && kept() == (0, 0));
+        drop(used);
+        assert!(source().is_some() && programs.live.load(Ordering::Relaxed) == 0);
+        assert!(Programs::within(one - 1).counted(program()).is_none());
     }
 }
