@@ -194,7 +194,8 @@ fn may_be_own_function(
 }
 
 /// True if two names at one range that no DIE explains may be two functions.
-/// Pairs of names as a C library gives them to one function (`read` and `__read`) need more than a fold elsewhere in the program.
+/// Pairs of names as a C library gives them to one function (`read` and `__read`) need more than a fold elsewhere in the program, and so does
+/// code that has lines.
 fn may_be_two_functions(
     folding: &FoldingEvidence,
     placing: &Placing<'_, '_>,
@@ -210,6 +211,10 @@ fn may_be_two_functions(
         && (one.of_another_object(other)
             || (one.name != other.name && is_called(one) && is_called(other))
             || (!folding.has_aliases && one.name != other.name)
-            || (folding.folding_shown && one.name != other.name && !are_library_names(one.name, other.name))
+            || (folding.folding_shown
+                && one.name != other.name
+                && !are_library_names(one.name, other.name)
+                // Each described function has a line sequence.
+                && folding.bare_lines(one.start).is_empty())
             || folding.multiply_folded.contains(&one.range()))
 }

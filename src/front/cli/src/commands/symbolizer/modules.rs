@@ -407,8 +407,11 @@ impl Module<'_> {
                     FunctionNames::None | FunctionNames::Linkage => {
                         put(&mut line.function, names.function(frame.name))
                     }
-                    // A bare symbol has no short name; a declaration line shows that there is a DIE.
-                    FunctionNames::Short if frame.is_outermost && frame.start_line == 0 => {
+                    // A bare symbol has no short name. A declaration line shows that there is a DIE, and so does the line of the code:
+                    // `-g1` describes a few functions, without their declarations.
+                    FunctionNames::Short
+                        if frame.is_outermost && frame.start_line == 0 && frame.line == 0 =>
+                    {
                         line.function.clear()
                     }
                     FunctionNames::Short => put(&mut line.function, &short(names.function(frame.name))),
