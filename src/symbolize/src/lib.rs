@@ -50,6 +50,7 @@ mod batch;
 mod by_name;
 mod cache;
 mod certainty;
+mod converter;
 mod cover;
 #[cfg(feature = "debuginfod")]
 mod debuginfod;
@@ -97,6 +98,7 @@ use foldsym_resolve as rank;
 pub use answer::{Answer, Member, Symbol};
 pub use batch::{Batch, BatchFrame};
 pub use certainty::{Certainty, Evidence, Reason};
+pub use converter::{Converter, NotConverted};
 #[cfg(feature = "debuginfod")]
 pub use debuginfod::Debuginfod;
 pub use foldsym_lookup::NameId;
@@ -110,7 +112,7 @@ pub use in_memory::in_memory;
 pub use maps::{MapsEntry, modules_of_maps, modules_of_process, parse_maps};
 pub use names::{Form, Kept, Names};
 pub use objects::ObjectAnswer;
-pub use parse::{ParseError, build_id_and_offset, module_and_offset, number};
+pub use parse::{ParseError, id_and_offset, module_and_offset, number};
 #[cfg(feature = "convert")]
 pub use program::LoadError;
 pub use query::{Innermost, Query};

@@ -18,6 +18,7 @@ use foldsym_store::{
 };
 
 use crate::cache::Cache;
+use crate::converter::{Converter, NotConverted};
 use crate::fits::{has_debug_info, is_of};
 use crate::into_store::entry_of;
 use crate::unknown::{Unknown, is_passing, is_passing_error, of_error};
@@ -35,6 +36,8 @@ pub enum LoadError {
     Store(StoreError),
     /// A program could not be converted.
     Convert(ConvertError),
+    /// The engine's [`Converter`](crate::Converter) has not converted it.
+    Converter(NotConverted),
 }
 
 impl From<StoreError> for LoadError {
@@ -49,6 +52,7 @@ impl fmt::Display for LoadError {
             Self::Read(path, error) => write!(f, "{}: {error}", path.display()),
             Self::Store(error) => error.fmt(f),
             Self::Convert(error) => error.fmt(f),
+            Self::Converter(error) => error.fmt(f),
         }
     }
 }
@@ -62,6 +66,19 @@ impl LoadError {
             Self::Read(_, error) => is_passing(error),
             Self::Store(error) => is_passing_error(error),
             Self::Convert(error) => error.system_error().is_some_and(is_passing),
+            Self::Converter(error) => matches!(error, NotConverted::Busy(_)),
+        }
+    }
+
+    /// Whether the program is at fault: a failed write, for example on a full disk, does not mean that it is malformed. Nor does a process
+    /// without free descriptors, threads or memory.
+    fn is_of_program(&self) -> bool {
+        match self {
+            Self::Convert(error) => {
+                error.system_error().is_none() && !matches!(error, ConvertError::Threads { .. })
+            }
+            Self::Converter(error) => matches!(error, NotConverted::Failed(_)),
+            Self::Read(..) | Self::Store(_) => false,
         }
     }
 
@@ -89,6 +106,8 @@ pub(crate) struct Conversion {
     key: String,
     /// A file of the cache is used only if its checksums are right, and is made again otherwise.
     checks_cache: bool,
+    /// Converts programs in place of this process.
+    by: Option<Arc<dyn Converter>>,
 }
 
 impl Default for Conversion {
@@ -122,12 +141,34 @@ impl Conversion {
                 format!("{:016x}", hash.finish())
             }
         };
-        Self { options, key, checks_cache: false }
+        Self { options, key, checks_cache: false, by: None }
     }
 
     /// The same, for a program whose file in the cache turned out to be damaged.
     pub(crate) fn checking_cache(&self) -> Self {
-        Self { options: self.options.clone(), key: self.key.clone(), checks_cache: true }
+        Self { checks_cache: true, ..self.with(self.options.clone()) }
+    }
+
+    /// The same with other options.
+    fn with(&self, options: Options) -> Self {
+        let (key, by) = (self.key.clone(), self.by.clone());
+        Self { options, key, checks_cache: self.checks_cache, by }
+    }
+
+    /// Has this converter convert programs, if the options are those that it takes.
+    pub(crate) fn convert_by(&mut self, converter: Arc<dyn Converter>) {
+        self.by = Some(converter).filter(|_| self.key.is_empty());
+    }
+
+    /// Converts a program into a file. Gives how much of the program's debug information the file has.
+    fn run(&self, program: &Path, made: &Path) -> Result<DebugInfo, LoadError> {
+        let Some(converter) = &self.by else {
+            let report = foldsym_convert::convert(program, made, &self.options, &NoProgress);
+            return report.map(|report| report.debug_info()).map_err(LoadError::Convert);
+        };
+        let debug_file = self.options.debug_file.as_deref();
+        converter.convert(program, debug_file, made).map_err(LoadError::Converter)?;
+        Ok(SymbolMap::open(made)?.file().debug_info())
     }
 
     /// The build id of a program on this machine.
@@ -169,10 +210,9 @@ pub(crate) fn of_module(
     cache: Option<&Cache>,
 ) -> Result<Option<SymbolMap>, LoadError> {
     if !begins_like_fsym(program) {
-        let with_debug_file = debug_file.map(|file| Conversion {
-            options: conversion.options.clone().with(|options| options.debug_file = Some(file.to_owned())),
-            key: conversion.key.clone(),
-            checks_cache: conversion.checks_cache,
+        let with_debug_file = debug_file.map(|file| {
+            conversion
+                .with(conversion.options.clone().with(|options| options.debug_file = Some(file.to_owned())))
         });
         let conversion = with_debug_file.as_ref().unwrap_or(conversion);
         return convert(program, wanted, conversion, cache);
@@ -206,7 +246,6 @@ fn of_identity(
     conversion: &Conversion,
     cache: Option<&Cache>,
 ) -> Result<Option<SymbolMap>, LoadError> {
-    let options = &conversion.options;
     let id = BuildId::new(&identity.build_id).ok();
     // A program without a build id gets one that is derived from its contents, so that it also has a place in the cache.
     let entry = entry_of(identity).ok();
@@ -247,7 +286,7 @@ fn of_identity(
             other => return other.map(same),
         }
     }
-    alone(program, options).map(same)
+    alone(program, conversion).map(same)
 }
 
 /// Converts once for all processes that share the cache.
@@ -287,17 +326,14 @@ fn into_cache(
     // too small for it.
     let scratch = cache.scratch()?;
     let made = scratch.file();
-    let report = foldsym_convert::convert(program, &made, options, &NoProgress);
-    // A failed write, for example on a full disk, does not mean that the program is malformed. Nor does a process without free
-    // descriptors or threads.
-    if let Err(error) = &report
-        && error.system_error().is_none()
-        && !matches!(error, ConvertError::Threads { .. })
+    let level = conversion.run(program, &made);
+    if let Err(error) = &level
+        && error.is_of_program()
     {
         cache.note_malformed(id, &cause, &error.to_string())?;
         whole.wrote(1);
     }
-    let is_whole = report.map_err(LoadError::Convert)?.debug_info() == DebugInfo::Full;
+    let is_whole = level? == DebugInfo::Full;
     info.conversion = Some(serde_json::json!({
         "cause": &*cause,
         "whole": is_whole,
@@ -380,14 +416,14 @@ fn at(path: &Path, doing: &'static str, error: std::io::Error) -> StoreError {
 }
 
 /// Converts into a temporary file, which the system removes once it is not mapped any more.
-fn alone(program: &Path, options: &Options) -> Result<SymbolMap, LoadError> {
+fn alone(program: &Path, conversion: &Conversion) -> Result<SymbolMap, LoadError> {
     let folder = tempfile::tempdir().map_err(|error| at(&std::env::temp_dir(), "write to", error))?;
     let made = folder.path().join("program.fsym");
-    foldsym_convert::convert(program, &made, options, &NoProgress).map_err(LoadError::Convert)?;
+    conversion.run(program, &made)?;
     Ok(SymbolMap::open(&made)?)
 }
 
-/// Identifies the inputs of a conversion: the size and time of the program, the version of the converter, and the times of the folders
+/// Identifies the inputs of a conversion: the program's file, its size and time, the version of the converter, and the times of the folders
 /// in which a debug file or `.dwo` files may appear.
 fn cause(program: &Path, options: &Options) -> Arc<str> {
     let stamp = |path: &Path| {
@@ -396,11 +432,19 @@ fn cause(program: &Path, options: &Options) -> Arc<str> {
         Some((found.len(), time.as_nanos()))
     };
     let (size, time) = stamp(program).unwrap_or_default();
+    // Two copies of a program may have one size and one time.
+    #[cfg(unix)]
+    let which = program.metadata().ok().map(|found| {
+        use std::os::unix::fs::MetadataExt;
+        (found.dev(), found.ino())
+    });
+    #[cfg(not(unix))]
+    let which = Some(program);
     let own = program.parent().unwrap_or(Path::new(""));
     // The parent of a bare name is the empty path, which system calls do not take for the current folder.
     let own = if own.as_os_str().is_empty() { Path::new(".") } else { own };
     let mut hash = DefaultHasher::new();
-    (stamp(own), stamp(&own.join(".debug"))).hash(&mut hash);
+    (which, stamp(own), stamp(&own.join(".debug"))).hash(&mut hash);
     let Options { dwp, dwo_dirs, debug_dirs, debug_file, debuginfod_dirs, .. } = options;
     for path in
         [dwp, debug_file].into_iter().flatten().chain(dwo_dirs).chain(debug_dirs).chain(debuginfod_dirs)

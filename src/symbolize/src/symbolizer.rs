@@ -263,6 +263,17 @@ impl Symbolizer {
         }
     }
 
+    /// Has another converter make the symbol files of programs, before there is a worker. No effect if programs are converted with other
+    /// options than the default, without the feature `convert`, and once there is another handle.
+    pub fn convert_by(&mut self, converter: Arc<dyn crate::Converter>) {
+        #[cfg(feature = "convert")]
+        if let Some(files) = Arc::get_mut(&mut self.files) {
+            files.finder.conversion.convert_by(converter);
+        }
+        #[cfg(not(feature = "convert"))]
+        drop(converter);
+    }
+
     /// A handle to the same engine that waits for no network: where only a remote store or a server may have the file of a module, the
     /// answer says so, and [`Symbolizer::take_unfetched`] gives the module.
     pub fn without_fetching(&self) -> Self {

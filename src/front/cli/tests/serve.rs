@@ -191,3 +191,39 @@ fn memory_stays_within_its_budget() {
     // The program itself, and what the allocator keeps, are no part of the budget.
     assert!(peak < MEMORY / 1024 * 3 / 2 + 100_000, "{peak} kB");
 }
+
+/// A program is converted in a process of its own. Where it needs more than that may have, the answer says so, and the server goes on.
+#[test]
+fn a_conversion_has_a_part_of_the_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let tree = folder.path().join("tree");
+    std::fs::create_dir(&tree).unwrap();
+    std::fs::copy(common::program("demo.elf"), tree.join("app")).unwrap();
+    let paths = [&tree, &folder.path().join("cache")].map(|path| path.to_str().unwrap().to_owned());
+    let stack = r#"{"modules":[{"name":"app","base":"0x200000"}],"frames":["0x20129b","0x201fbd"]}"#;
+    let line = format!("{stack}\n");
+    let alone = foldsym_with(&["stack", "--search", &paths[0], "--cache", &paths[1], "--json"], &line);
+    assert!(alone.out.contains("demo::crash()"), "{alone:?}");
+    // This command is a program of many million bytes.
+    let large = command().get_program().to_str().unwrap().to_owned();
+    let of_large = r#"{"modules":[{"name":"foldsym","base":"0x0"}],"frames":["0x100000"]}"#;
+    for (memory, search, stack) in [("1073741824", &paths[0], stack), ("67108864", &large, of_large)] {
+        let cache = folder.path().join(memory);
+        let args = ["--search", search, "--cache", cache.to_str().unwrap(), "--listen", "127.0.0.1:0"];
+        // Of the least body, so that the memory is no more than was asked for.
+        let args = [&["serve", "--memory", memory, "--max-body", "65536"][..], &args].concat();
+        let mut child = command().args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("http://").unwrap().trim_end_matches('/');
+        let answer = post(address, stack);
+        if search == &paths[0] {
+            assert_eq!(answer, alone.out);
+        } else if cfg!(target_os = "linux") {
+            assert!(answer.contains("foldsym: its conversion ended before it was done"), "{answer}");
+            assert_eq!(post(address, stack), answer);
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}

@@ -25,6 +25,7 @@
 
 mod answers;
 mod buffers;
+mod conversions;
 mod descriptors;
 mod fetch;
 mod files;
@@ -43,6 +44,7 @@ mod stream;
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -130,6 +132,9 @@ pub struct Config {
     /// Accepted `Host` headers, besides `localhost` and IP addresses; `*` accepts all. If the list is empty, a server that listens on a
     /// loopback address accepts no other name: else a page could have its own domain resolve to this machine, and read all answers.
     pub hosts: Vec<String>,
+    /// The command of foldsym. It converts the programs that requests need, each in a process of its own, which has half of the memory for
+    /// requests. Without it this process converts them, and that memory is not counted.
+    pub converter: Option<PathBuf>,
     /// Its limits.
     pub limits: Limits,
 }
@@ -144,6 +149,7 @@ impl Config {
             metrics: false,
             origins: vec!["https://profiler.firefox.com".to_owned()],
             hosts: Vec::new(),
+            converter: None,
             limits: Limits::default(),
         }
     }
@@ -202,6 +208,10 @@ pub fn serve(mut config: Config, ready: impl FnOnce(Bound)) -> Result<(), ServeE
     let memory = memory::Memory::new(shares.requests, config.limits.wait);
     // Another process may truncate a file, and the server must go on.
     config.symbolizer.serves(shares.files);
+    if let Some(command) = config.converter.take() {
+        let conversions = conversions::Conversions::new(command, memory.clone(), config.limits.fetch);
+        config.symbolizer.convert_by(Arc::new(conversions));
+    }
     let symbolizer = Arc::new(config.symbolizer);
     let pool =
         pool::Pool::start(&symbolizer, config.limits.threads, shares.thread, Kept::within(shares.programs))?;

@@ -74,6 +74,7 @@ impl Shares {
 /// The memory for requests.
 ///
 /// Who waits takes nothing meanwhile, and nobody waits in line: a small request goes on although a large one waits.
+#[derive(Clone, Debug)]
 pub(crate) struct Memory {
     free: Arc<Free>,
     units: usize,
@@ -81,6 +82,7 @@ pub(crate) struct Memory {
 }
 
 /// The units that nobody has.
+#[derive(Debug)]
 struct Free {
     units: Mutex<usize>,
     /// Wake threads and futures that wait for units.
@@ -110,7 +112,7 @@ impl Free {
     }
 }
 
-/// What one request has of it, given back when it is dropped.
+/// What one request, or a conversion, has of it, given back when it is dropped.
 pub(crate) struct Held {
     units: usize,
     free: Arc<Free>,

@@ -141,6 +141,9 @@ pub(crate) struct Convert {
     /// Exit code 4 if a program has no debug information; files are written anyway
     #[arg(long, help_heading = CHECKS, hide_short_help = true)]
     pub(crate) require_debug_info: bool,
+    /// Ends by a signal where it would take more memory than this, in bytes: `serve` converts programs so (Linux)
+    #[arg(long, value_name = "BYTES", hide = true)]
+    pub(crate) memory: Option<u64>,
     /// No progress bar and no summary; warnings are printed
     #[arg(long, short, help_heading = CHECKS)]
     pub(crate) quiet: bool,

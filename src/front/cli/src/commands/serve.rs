@@ -39,6 +39,8 @@ pub(crate) fn run(args: &Serve) -> Result<u8, Failure> {
     (config.stores, config.listen, config.metrics) = (stores, args.listen, args.metrics);
     config.origins.clone_from(&args.allow_origin);
     config.hosts.clone_from(&args.allow_host);
+    // Only this command is known to have the options that it is called with.
+    config.converter = std::env::current_exe().ok();
     config.limits.threads = args.threads.into();
     config.limits.body = args.max_body;
     config.limits.memory = args.memory;

@@ -25,6 +25,7 @@ use plan::{Plan, is_stdout};
 /// Converts every input, and says of each what became of it when it is done.
 #[inline(never)] // see `perform`
 pub(crate) fn run(args: &Convert) -> Result<u8, Failure> {
+    bound_memory(args.memory)?;
     refuse_stdout(args)?;
     find_folders(&args.reading)?;
     let mut plan = Plan::new(args)?;
@@ -86,6 +87,19 @@ pub(crate) fn options(reading: &Reading) -> Options {
         options.remap_path = reading.remap_path.clone();
         options.demangle = Some(foldsym_demangle::demangle);
     })
+}
+
+/// Bounds the memory of this process. What it maps of files does not count.
+fn bound_memory(bytes: Option<u64>) -> Result<(), Failure> {
+    #[cfg(target_os = "linux")]
+    if let Some(bytes) = bytes {
+        let limit = rustix::process::Rlimit { current: Some(bytes), maximum: Some(bytes) };
+        rustix::process::setrlimit(rustix::process::Resource::Data, limit)
+            .map_err(|error| Failure::usage(format!("--memory {bytes}: {error}")))?;
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = bytes;
+    Ok(())
 }
 
 /// Standard output takes one thing, and a terminal no symbol file.
