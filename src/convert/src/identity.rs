@@ -105,6 +105,11 @@ fn content(image: &Image<'_>) -> Vec<u8> {
         part(file.copied().unwrap_or_default());
         part(&[symbol.kind as u8, symbol.binding as u8]);
     }
+    // Two stripped programs may differ in nothing else.
+    if let Some((name, checksum)) = image.debug_link {
+        part(name);
+        part(&checksum.to_le_bytes());
+    }
     for (name, section) in DebugSection::all() {
         part(name);
         part(image.debug.get(section));

@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use foldsym_store::{BuildId, LocalStore, Store, StoreError, SymbolMap};
 
+use crate::fits::has_debug_info;
 use crate::unknown::{Unknown, is_passing_error, of_error};
 
 /// A message lists so many builds.
@@ -48,7 +49,7 @@ enum Named {
 
 fn one_of(stores: &[Store], name: &str) -> Result<Named, StoreError> {
     // Several stores may have the same build.
-    let mut builds: BTreeMap<BuildId, (&LocalStore, SystemTime)> = BTreeMap::new();
+    let mut builds: BTreeMap<BuildId, (Vec<&LocalStore>, SystemTime)> = BTreeMap::new();
     let mut absent = Vec::new();
     for store in stores {
         let Store::Local(local) = store else {
@@ -60,15 +61,23 @@ fn one_of(stores: &[Store], name: &str) -> Result<Named, StoreError> {
             absent.push(format!("no build of this name in {}", store.location()));
         }
         for listed in found {
-            builds.entry(listed.id).or_insert((local, listed.published));
+            builds.entry(listed.id).or_insert((Vec::new(), listed.published)).0.push(local);
         }
     }
     let mut builds: Vec<_> = builds.into_iter().collect();
-    if let [(id, (store, _))] = &builds[..] {
+    if let [(id, (stores, _))] = &builds[..] {
+        // The best of its files.
+        let mut best: Option<(SymbolMap, String)> = None;
+        for store in stores {
+            let Some(map) = store.get(id)? else { continue };
+            let level = |map: &SymbolMap| (has_debug_info(map), map.file().debug_info());
+            if best.as_ref().is_none_or(|(best, _)| level(best) < level(&map)) {
+                best = Some((map, store.root().display().to_string()));
+            }
+        }
         // A collection may have removed it since it was listed.
-        let gone = || Named::None(format!("{id} is no longer in {}", store.root().display()));
-        let location = store.root().display().to_string();
-        return Ok(store.get(id)?.map_or_else(gone, |map| Named::One(map, location)));
+        let gone = || Named::None(format!("{id} is no longer in the stores"));
+        return Ok(best.map_or_else(gone, |(map, location)| Named::One(map, location)));
     }
     if builds.is_empty() {
         return Ok(Named::None(absent.join("; ")));

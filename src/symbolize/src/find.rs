@@ -56,7 +56,7 @@ struct Seen {
     absent: Vec<String>,
     /// The first damage or failure.
     trouble: Option<Unknown>,
-    /// The first file without lines, or with some of its debug information missing. It is used if no other place has a better one.
+    /// The file without lines that has the most. It is used if no other place has a better one.
     lacking: Option<SymbolMap>,
     /// As [`Finder::checks`].
     checks: bool,
@@ -104,12 +104,14 @@ impl Seen {
         self.trouble.take().unwrap_or_else(|| Unknown::Failed("the file is damaged".into()))
     }
 
-    /// Keeps a file with symbols alone for later; returns any other.
+    /// Keeps a file with symbols alone for later, of several the one with the most; returns any other.
     fn whole(&mut self, map: SymbolMap) -> Option<SymbolMap> {
         if has_debug_info(&map) {
             return Some(map);
         }
-        self.lacking.get_or_insert(map);
+        if self.lacking.as_ref().is_none_or(|lacking| lacking.bytes().len() < map.bytes().len()) {
+            self.lacking = Some(map);
+        }
         None
     }
 }
@@ -150,7 +152,7 @@ impl Finder {
         let id = id.or(own.as_ref());
         // A name that leads out of the folder, or is not a file name, is not used; only the identity is.
         let name = Some(name).filter(|name| !matches!(*name, "" | "." | "..") && !name.contains('\0'));
-        self.outcomes.asked();
+        self.outcomes.asked(id);
         if let Some(map) = self.symbol_file(id, name, seen) {
             return Ok((map, false));
         }
@@ -245,7 +247,7 @@ impl Finder {
                 return Some(map);
             }
             match &named {
-                Some((first, _)) if first.build_id() != map.build_id() => {
+                Some((first, _)) if are_of_two_builds(first, &map) => {
                     let (one, other) = (first.path().display(), map.path().display());
                     seen.absent
                         .push(format!("several builds are called so, name one of them: {one}, {other}"));
@@ -453,6 +455,14 @@ fn of_cache(cache: &LocalStore, id: &ModuleId) -> Result<Option<(SymbolMap, bool
     Ok(cache.get_module(id)?.map(|map| (map, true)))
 }
 
+/// Whether two symbol files of one name are of different builds. Without build ids those of one build are equal.
+fn are_of_two_builds(one: &SymbolMap, other: &SymbolMap) -> bool {
+    match (one.build_id(), other.build_id()) {
+        (None, None) => one.bytes() != other.bytes(),
+        (one, other) => one != other,
+    }
+}
+
 /// Looks for a `.fsym` at a search path, which is a folder of `NAME.fsym` files, or one file.
 fn search(given: &Given, id: Option<&ModuleId>, name: Option<&str>, seen: &mut Seen) -> Option<SymbolMap> {
     let path = &given.path;
@@ -479,8 +489,7 @@ fn search(given: &Given, id: Option<&ModuleId>, name: Option<&str>, seen: &mut S
     if is_empty {
         seen.absent.push(format!("no {}", direct.display()));
     }
-    let build = |map: &SymbolMap| map.file().build_id().to_vec();
-    if let Some(other) = found.iter().find(|map| build(map) != build(&found[0])) {
+    if let Some(other) = found.iter().find(|map| are_of_two_builds(map, &found[0])) {
         let (one, other) = (found[0].path().display(), other.path().display());
         seen.absent.push(format!("several builds are called so, name one of them: {one}, {other}"));
         return None;

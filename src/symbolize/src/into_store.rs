@@ -66,7 +66,8 @@ pub struct Stored {
     pub report: Option<Report>,
     /// What the store has now.
     pub stands: Completeness,
-    /// What a file that was replaced had by its options and the new one lacks, in words.
+    /// What a file that was replaced had by its options and the new one lacks, in words. If the store's file stays: what was asked for and
+    /// that file lacks.
     pub without: Vec<&'static str>,
 }
 
@@ -119,7 +120,7 @@ pub fn convert_into(
     if order == Ordering::Greater && Extras::asked(&both) != asked {
         report = foldsym_convert::convert(program, &path, options, progress)?;
         made = SymbolMap::open(&path)?;
-        new = Standing::of(&made, asked.0, paths);
+        new = Standing::of(&made, asked.0.clone(), paths);
     }
     let outcome = match &there {
         None => Outcome::New,
@@ -127,8 +128,9 @@ pub fn convert_into(
     };
     if let Outcome::Kept(_) = outcome {
         lock.note(&info)?;
+        let without = there.as_ref().map(|there| asked.words_beyond(&there.extras)).unwrap_or_default();
         let stands = there.map_or_else(|| new.completeness(), |there| there.completeness());
-        return Ok(Stored { outcome, report: Some(report), stands, without: Vec::new() });
+        return Ok(Stored { outcome, report: Some(report), stands, without });
     }
     let without = there.as_ref().map(|there| there.extras.words_beyond(&new.extras)).unwrap_or_default();
     info.completeness = Some(new.completeness());
@@ -180,9 +182,10 @@ fn outcome(there: &There, (new, made): (&Standing, &SymbolMap), order: Ordering,
         }
         Ordering::Greater => Outcome::Replaced(Improvement::More),
         // Which paths its conversion replaced is not known, so a new file of the rest cannot have them.
-        Ordering::Equal if new.paths < there.paths && !force => {
-            Outcome::Kept(format!("{}, and not the paths of its --remap-path", new.completeness().words()))
-        }
+        Ordering::Equal if new.paths < there.paths && !force => Outcome::Kept(format!(
+            "{}, and not its --remap-path, which must be given again",
+            new.completeness().words()
+        )),
         Ordering::Equal if !gained.is_empty() || force => Outcome::Replaced(Improvement::Options(gained)),
         // A later version of the converter knows better. An earlier one does not take turns with it.
         Ordering::Equal if new.quality.tool > there.quality.tool => Outcome::Replaced(Improvement::More),

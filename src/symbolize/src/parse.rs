@@ -1,6 +1,6 @@
 //! Reads the forms in which people and programs write an address of a module.
 
-use foldsym_store::{BuildId, IdError};
+use foldsym_store::{IdError, ModuleId};
 
 /// Why a text is not an address of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,21 +75,21 @@ pub fn module_and_offset(text: &str) -> Result<(&str, u64), ParseError> {
     parsed.ok_or_else(|| form(text, "MODULE+OFFSET"))
 }
 
-/// Reads `BUILDID:0x123`.
+/// Reads `BUILDID:0x123`, and the same with a debug id.
 ///
 /// # Errors
 /// The text has another form.
 ///
 /// ```
-/// let (id, offset) = foldsym_symbolize::build_id_and_offset("abcdef0123:0x10")?;
+/// let (id, offset) = foldsym_symbolize::id_and_offset("abcdef0123:0x10")?;
 /// assert_eq!((id.to_string().as_str(), offset), ("abcdef0123", 16));
 /// # Ok::<(), foldsym_symbolize::ParseError>(())
 /// ```
-pub fn build_id_and_offset(text: &str) -> Result<(BuildId, u64), ParseError> {
+pub fn id_and_offset(text: &str) -> Result<(ModuleId, u64), ParseError> {
     let expected = "BUILDID:OFFSET";
     let (id, offset) = text.split_once(':').ok_or_else(|| form(text, expected))?;
     let offset = number(offset).ok_or_else(|| form(text, expected))?;
-    Ok((BuildId::parse(id).map_err(ParseError::Id)?, offset))
+    Ok((ModuleId::parse(id).map_err(ParseError::Id)?, offset))
 }
 
 pub(crate) fn form(text: &str, expected: &'static str) -> ParseError {
@@ -123,9 +123,9 @@ mod tests {
         }
         assert_eq!(module_and_offset("a+b+12"), Ok(("a+b", 12)));
         for text in ["", ":", "abcd", "abcd:", "abcd:x", "xyz0:1", ":1", "../..:1", "abcd:1:2"] {
-            assert!(build_id_and_offset(text).is_err(), "{text}");
+            assert!(id_and_offset(text).is_err(), "{text}");
         }
-        let error = build_id_and_offset("abcd").unwrap_err();
+        let error = id_and_offset("abcd").unwrap_err();
         assert_eq!(error.to_string(), "\"abcd\": expected BUILDID:OFFSET");
     }
 }

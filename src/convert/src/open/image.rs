@@ -336,6 +336,8 @@ pub(crate) struct Image<'f> {
     pub sections: Vec<CodeSection>,
     /// The segments that the loader maps, in file order. Empty for object files and for separate debug files.
     pub segments: Vec<LoadedSegment>,
+    /// File name and CRC-32 of `.gnu_debuglink`.
+    pub debug_link: Option<(&'f [u8], u32)>,
     /// The bytes of executable sections, by address: (start, bytes). In a separate debug file or a dSYM they are missing.
     pub code: Vec<(u64, &'f [u8])>,
     /// The bytes of the other loaded sections, in the same form.

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use foldsym_lookup::DebugInfo;
 use foldsym_store::{ModuleId, SymbolMap};
 
 use super::{Finder, Seen};
 use crate::program::{Conversion, of_module};
 use crate::search::Given;
 use crate::search::programs::{
-    Attempt, are_several_builds, attempts, debug_link, retain_build_of_first, two_of,
+    Attempt, are_several_builds, attempts, debug_link, different, may_be_derived, retain_build_of_first,
 };
 
 impl Finder {
@@ -52,15 +53,15 @@ impl Finder {
             let found = given.programs(id, name, absent);
             if given.path.is_dir() { &mut in_folders } else { &mut paths }.extend(found);
         }
-        // A name alone does not choose between the builds of several folders; a file that the user named is meant, with what the folders
-        // have of its build.
+        // A name alone does not choose between several builds. A file that the user named is meant, with what the folders have of its
+        // build.
         let is_named = !paths.is_empty();
-        if id.is_none() && !is_named && are_several_builds(&in_folders) {
-            let list: Vec<String> =
-                in_folders.iter().take(4).map(|path| path.display().to_string()).collect();
+        let candidates = if is_named { &mut paths } else { &mut in_folders };
+        if id.is_none() && are_several_builds(candidates) {
+            self.use_all(candidates);
             let name = name.unwrap_or("?");
-            absent.push(format!("several builds are called {name}, name one of them: {}", list.join(", ")));
-            in_folders.clear();
+            absent.push(format!("several builds are called {name}, name one of them: {}", told(candidates)));
+            candidates.clear();
         }
         paths.append(&mut in_folders);
         if id.is_none() && is_named {
@@ -86,15 +87,21 @@ impl Finder {
             }
         };
         others.iter().for_each(|path| differ(path));
-        if id.is_some()
-            && let Some((one, other)) = two_of(&attempts)
-        {
-            let (id, one, other) =
-                (id.map_or(String::new(), ToString::to_string), one.display(), other.display());
-            seen.absent.push(format!("several programs have the id {id}, name one of them: {one}, {other}"));
-            return None;
+        if let Some(id) = id.filter(|id| may_be_derived(id)) {
+            let programs = different(&attempts);
+            if programs.len() > 1 {
+                self.use_all(&programs);
+                let programs = told(&programs);
+                seen.absent.push(format!("several programs have the id {id}, name one of them: {programs}"));
+                return None;
+            }
         }
-        for Attempt { program, debug_file } in attempts {
+        let mut best: Option<SymbolMap> = None;
+        for Attempt { program, debug_file, is_whole } in attempts {
+            // Only another copy of the whole program may have what this one has lost.
+            if best.is_some() && !is_whole {
+                break;
+            }
             let made = |conversion: &Conversion| {
                 of_module((&program, debug_file.as_deref()), id, conversion, self.cache.as_ref())
             };
@@ -104,19 +111,42 @@ impl Finder {
                     let again = || made(&self.conversion.checking_cache()).ok().flatten();
                     let sound = seen.sound(map).or_else(|| again().and_then(|map| seen.sound(map)));
                     let Some(map) = sound else { continue };
-                    let of_attempt = |given: &&Given| {
-                        program.starts_with(&given.path)
-                            || debug_file.as_ref().is_some_and(|file| file.starts_with(&given.path))
-                    };
-                    self.search.iter().filter(of_attempt).for_each(Given::use_it);
-                    if let Some(map) = seen.whole(map) {
+                    self.use_all(
+                        &[Some(&program), debug_file.as_ref()]
+                            .into_iter()
+                            .flatten()
+                            .cloned()
+                            .collect::<Vec<_>>(),
+                    );
+                    let Some(map) = seen.whole(map) else { continue };
+                    let level = |map: &SymbolMap| map.file().debug_info();
+                    if level(&map) == DebugInfo::Full {
                         return Some(map);
+                    }
+                    if best.as_ref().is_none_or(|best| level(best) < level(&map)) {
+                        best = Some(map);
                     }
                 }
                 Ok(None) => seen.absent.push(format!("{}: another build", program.display())),
                 Err(error) => seen.load_error(error),
             }
         }
-        None
+        best
     }
+
+    /// The given paths that have these files are of use.
+    fn use_all(&self, paths: &[PathBuf]) {
+        let has = |given: &&Given| paths.iter().any(|path| path.starts_with(&given.path));
+        self.search.iter().filter(has).for_each(Given::use_it);
+    }
+}
+
+/// The first files of a list, for a message.
+fn told(paths: &[PathBuf]) -> String {
+    const SHOWN: usize = 4;
+    let mut shown: Vec<String> = paths.iter().take(SHOWN).map(|path| path.display().to_string()).collect();
+    if paths.len() > SHOWN {
+        shown.push(format!("{} more", paths.len() - SHOWN));
+    }
+    shown.join(", ")
 }

@@ -235,8 +235,8 @@ impl Given {
         self.folder().of_id(id).into_iter().filter(|path| !is_fsym(path) && path.is_file()).collect()
     }
 
-    /// Why nothing of the path was used, for the user; `missing` are the modules without a file.
-    fn why_unused(&self, missing: &BTreeSet<String>) -> Option<String> {
+    /// Why nothing of the path was used, for the user; `missing` are the modules without a file, of `asked` modules.
+    fn why_unused(&self, missing: &BTreeSet<String>, asked: &BTreeSet<ModuleId>) -> Option<String> {
         if self.path.is_dir() {
             // A folder is searched for the modules that it has: those without a file are its business.
             if missing.is_empty() {
@@ -251,6 +251,9 @@ impl Given {
         let file = self.file();
         Some(match file.ids.first() {
             _ if !file.is_program => "it is no program, and no .fsym file".to_owned(),
+            _ if file.ids.iter().any(|id| asked.contains(id)) => {
+                "another file of its build was used".to_owned()
+            }
             Some(id) => format!("no module has its id {id}{}", wanted(missing)),
             None => format!(
                 "it has no build id, and no module is called {}{}",
@@ -299,14 +302,20 @@ fn at_build_id(folder: &std::path::Path, id: Option<&ModuleId>) -> Vec<PathBuf> 
 #[derive(Debug, Default)]
 pub(crate) struct Outcomes {
     was_asked: AtomicBool,
+    /// What was asked for, up to a bound.
+    asked: Mutex<BTreeSet<ModuleId>>,
     missing: Mutex<BTreeSet<String>>,
     /// Stores that had a file.
     stores: Mutex<BTreeSet<String>>,
 }
 
 impl Outcomes {
-    pub(crate) fn asked(&self) {
+    pub(crate) fn asked(&self, id: Option<&ModuleId>) {
         self.was_asked.store(true, Ordering::Relaxed);
+        let mut asked = lock(&self.asked);
+        if let Some(id) = id.filter(|id| asked.len() < MAX_MISSING && !asked.contains(id)) {
+            asked.insert(id.clone());
+        }
     }
 
     pub(crate) fn missing(&self, name: Option<&str>, id: Option<&ModuleId>) {
@@ -344,7 +353,7 @@ impl Outcomes {
             }
             // Where no module was looked for, nothing could be used.
             if self.was_asked.load(Ordering::Relaxed) && !one.is_used.load(Ordering::Relaxed) {
-                let why = one.why_unused(&lock(&self.missing));
+                let why = one.why_unused(&lock(&self.missing), &lock(&self.asked));
                 messages.extend(why.map(|why| format!("{path}: not used: {why}")));
             }
         }

@@ -11,6 +11,8 @@ use crate::program::{Peeked, are_of_one_program, is_linked, peek};
 pub(crate) struct Attempt {
     pub(crate) program: PathBuf,
     pub(crate) debug_file: Option<PathBuf>,
+    /// It has code and debug information, its own or that of the debug file.
+    pub(crate) is_whole: bool,
 }
 
 /// The identities by which a module may ask for a file. Without a build id they are those that crash reporters derive from the code, which
@@ -56,7 +58,7 @@ pub(crate) fn attempts(paths: Vec<PathBuf>, id: Option<&ModuleId>) -> (Vec<Attem
             None => (3, None),
             Some(_) => (4, None),
         };
-        ranked.push((rank, Attempt { program: path.clone(), debug_file }));
+        ranked.push((rank, Attempt { program: path.clone(), debug_file, is_whole: rank <= 1 }));
     }
     // Stable: of one rank the given order counts.
     ranked.sort_by_key(|(rank, _)| *rank);
@@ -94,14 +96,28 @@ pub(super) fn retain_debug_files(paths: &mut Vec<PathBuf>, name: &str) {
     paths.retain(|path| path.file_name().is_some_and(|own| own == name) && is_debug_file(path));
 }
 
-/// Programs of one derived identity with different contents: two of them. An identity that is derived from the code does not choose then.
-pub(crate) fn two_of(attempts: &[Attempt]) -> Option<(&Path, &Path)> {
+/// Whether an identity may be one that crash reporters derive from code. A hash of a program's contents is longer.
+pub(crate) fn may_be_derived(id: &ModuleId) -> bool {
+    match id {
+        ModuleId::Build(id) => id.as_bytes().len() == 16,
+        _ => true,
+    }
+}
+
+/// Of the programs without a build id those that differ: an identity that is derived from the code does not choose between them.
+pub(crate) fn different(attempts: &[Attempt]) -> Vec<PathBuf> {
     const MOST: usize = 16;
     let is_derived =
         |path: &&Path| peek(path).is_some_and(|peeked| peeked.code && peeked.build_id.is_empty());
-    let mut derived = attempts.iter().map(|attempt| attempt.program.as_path()).filter(is_derived).take(MOST);
-    let first = derived.next()?;
-    derived.find(|other| !are_of_one_program(first, other)).map(|other| (first, other))
+    let derived = attempts.iter().map(|attempt| attempt.program.as_path()).filter(is_derived).take(MOST);
+    let mut different: Vec<PathBuf> = Vec::new();
+    for path in derived {
+        // A program and its stripped copy are one.
+        if !different.iter().any(|known| are_of_one_program(known, path)) {
+            different.push(path.to_owned());
+        }
+    }
+    different
 }
 
 /// Leaves out what is no program, unless nothing else is there: its conversion says what it is.
@@ -143,8 +159,11 @@ mod tests {
         let id = ids(&peek(&stripped).unwrap()).remove(0);
         let all = vec![debug.clone(), stripped.clone(), other.clone(), stripped.clone()];
         let (found, others) = attempts(all.clone(), Some(&id));
-        assert_eq!(found[0], Attempt { program: stripped.clone(), debug_file: Some(debug.clone()) });
-        assert_eq!(found[1], Attempt { program: debug, debug_file: None });
+        assert_eq!(
+            found[0],
+            Attempt { program: stripped.clone(), debug_file: Some(debug.clone()), is_whole: true }
+        );
+        assert_eq!(found[1], Attempt { program: debug, debug_file: None, is_whole: false });
         assert_eq!((found.len(), others), (2, vec![other]));
         assert!(are_several_builds(&all) && !are_several_builds(&[stripped.clone(), stripped]));
     }

@@ -121,6 +121,7 @@ pub(super) fn read<'f>(
         arch: arch(&tables),
         image_base: image_base(&tables, &layout),
         build_id: tables.build_id(),
+        debug_link: links.debuglink,
         sections: layout.sections,
         segments: if kind == ImageKind::DebugOnly { Vec::new() } else { segments(&tables) },
         code,

@@ -214,6 +214,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
             arch: self.arch(),
             image_base: if kind == ImageKind::Relocatable { 0 } else { self.text_base.unwrap_or(lowest) },
             build_id: self.uuid,
+            debug_link: None,
             sections,
             // The loader maps no object file, and the file offsets of a dSYM are not those of the program.
             segments: match kind {

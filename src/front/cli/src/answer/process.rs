@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use foldsym_symbolize::{
     AddressKind, GivenStack, MAX_FRAMES, Module, ModuleId, Modules, ReportedAddress, Request, RequestError,
-    Requests, StackFrame, build_id_and_offset, module_and_offset, modules_of_maps, modules_of_process,
-    number, open_regular, parse_maps,
+    Requests, StackFrame, id_and_offset, module_and_offset, modules_of_maps, modules_of_process, number,
+    open_regular, parse_maps,
 };
 
 use crate::answer::address::hex;
@@ -136,7 +136,7 @@ impl Process {
         if let Some(address) = number(text) {
             return Ok(ReportedAddress::Memory(address));
         }
-        if let Ok((id, address)) = build_id_and_offset(text) {
+        if let Ok((id, address)) = id_and_offset(text) {
             // The key is the id's canonical spelling: users may write the digits in upper or lower case.
             let name = id.to_string();
             let new = || Module::new(&name).with_id(id);

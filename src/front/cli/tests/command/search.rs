@@ -447,3 +447,36 @@ fn a_debug_link_leads_to_a_file_in_another_folder() {
     assert!(ran.code == 0 && ran.out.contains("converted with it"), "{ran:?}");
     assert_eq!(place.run(&["store", "list", "--json", text(&store)]).out.lines().count(), 1);
 }
+
+/// Of several copies of one build the best answers, whichever the search finds first: a damaged or a stripped one does not.
+#[test]
+fn the_best_copy_of_a_build_answers() {
+    let crash = address("demo.elf", CRASH);
+    let word = format!("{}:{crash:#x}", build_id("demo.elf"));
+    let whole = std::fs::read(program("demo.elf")).unwrap();
+    for poor in [renamed("demo.elf", ".debug_abbrev", ".x"), renamed("demo.elf", ".debug_info", ".x")] {
+        let place = Place::new(&[]);
+        place.write("poor/app", &poor);
+        place.write("whole/app", &whole);
+        let [poor, whole] = ["poor", "whole"].map(|name| text(&place.at(name)).to_owned());
+        let ran = place.run(&["lookup", "--search", &poor, "--search", &whole, &word]);
+        assert!(ran.out.starts_with("demo::crash()\n/") && ran.err.is_empty(), "{ran:?}");
+    }
+}
+
+/// A store with a stripped file of a build does not hide the whole one in another, by name too. A debug id is as good as a build id.
+#[test]
+fn a_name_takes_the_best_entry_of_several_stores() {
+    let main = address(DEBUG, "_Z5outeri");
+    let place = Place::new(&[(STRIPPED, "poor/app"), (STRIPPED, "whole/app"), (DEBUG, "whole/app.debug")]);
+    let stores = ["poor", "whole"].map(|name| text(&place.0.path().join(name)).to_owned());
+    for (from, store) in ["poor", "whole"].iter().zip(&stores) {
+        assert_eq!(place.run(&["convert", text(&place.at(from)), "--store", store]).code, 0);
+    }
+    let id = foldsym_store::BuildId::parse(&build_id(STRIPPED)).unwrap();
+    let debug_id = foldsym_store::DebugId::of_elf(&id, false);
+    for word in [format!("app+{main:#x}"), format!("{debug_id}:{main:#x}")] {
+        let ran = place.run(&["lookup", "--store", &stores[0], "--store", &stores[1], &word]);
+        assert!(ran.code == 0 && ran.out.contains("/src/split.cpp:"), "{word}: {ran:?}");
+    }
+}

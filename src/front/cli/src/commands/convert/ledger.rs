@@ -199,6 +199,11 @@ impl<'a> Ledger<'a> {
         push_escaped(&mut line, text.trim_end().as_bytes());
         line.push(b'\n');
         self.print(&line);
+        if !stored.without.is_empty() {
+            let message =
+                format!("{}: warning: the store's file has no {}", job.named(), stored.without.join(", "));
+            self.bar.suspend(|| complain(&message));
+        }
         let (has_losses, has_none) = (!stands.lost.is_empty(), stands.level == DebugInfo::None);
         self.judge(&stored.output, Judged { existing: true, has_losses, has_none });
         if self.is_refused(has_losses, has_none) {
