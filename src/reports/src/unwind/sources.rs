@@ -52,16 +52,16 @@ pub(super) enum Source {
     /// Section UNWIND of its file.
     Rows(Rows),
     /// Its program.
-    Program(Program, Counted),
+    Program(Program, Charged),
 }
 
 /// Bytes of a program that count until it is dropped.
-pub(super) struct Counted {
+pub(super) struct Charged {
     bytes: u64,
     live: Arc<AtomicU64>,
 }
 
-impl Counted {
+impl Charged {
     /// Counts them; `None` if there would be more than `most` then.
     fn take(bytes: u64, live: &Arc<AtomicU64>, most: u64) -> Option<Self> {
         let added = |before: u64| before.checked_add(bytes).filter(|after| *after <= most);
@@ -70,7 +70,7 @@ impl Counted {
     }
 }
 
-impl Drop for Counted {
+impl Drop for Charged {
     fn drop(&mut self) {
         self.live.fetch_sub(self.bytes, Ordering::Relaxed);
     }
@@ -118,9 +118,9 @@ impl Programs {
     /// its rules.
     pub(super) fn counted(&self, program: Program) -> Option<Source> {
         let bytes = program.memory();
-        let counted = Counted::take(bytes, &self.live, self.most).or_else(|| {
+        let counted = Charged::take(bytes, &self.live, self.most).or_else(|| {
             *lock(&self.known) = KnownPrograms::default();
-            Counted::take(bytes, &self.live, self.most)
+            Charged::take(bytes, &self.live, self.most)
         });
         counted.map(|counted| Source::Program(program, counted))
     }
