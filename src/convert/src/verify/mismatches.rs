@@ -9,7 +9,8 @@ const SHOWN: usize = 20;
 pub struct Mismatches {
     /// Addresses and basic blocks that were compared.
     pub asked: u64,
-    /// Addresses that the second reader cannot answer: functions or line sequences that the linker removed seem to cover them.
+    /// Addresses that the second reader cannot answer: functions or line sequences that the linker removed seem to cover them, or it answers
+    /// with one of several line sequences.
     pub left_out: u64,
     /// Mismatches: addresses with different answers, basic blocks and their ranges, and facts about the whole program.
     pub count: u64,

@@ -52,7 +52,11 @@ fn against(args: &Verify, program: &std::path::Path) -> Result<u8, Failure> {
         Ok(other) => {
             let left_out = match other.left_out {
                 0 => String::new(),
-                count => format!(", {count} not compared, which removed functions seem to cover"),
+                count => {
+                    format!(
+                        ", {count} not compared, which removed functions seem to cover or several functions have"
+                    )
+                }
             };
             format!("{} addresses compared with addr2line, {} differ{left_out}", other.asked, other.count)
         }

@@ -212,6 +212,16 @@ fn verify_against_a_program_finds_that_it_is_another() {
     assert!(other.out.contains("demo::") || other.out.contains("_ZN4demo"), "{other:?}");
 }
 
+/// At `-g1` nothing shows which of two folded functions has which line sequence. The second reader answers with one of them.
+#[test]
+fn verify_against_leaves_out_sequences_of_several_functions() {
+    for name in ["alone.lines.set/program", "alone.tied.set/program", "fold.thumb-lld.set/program"] {
+        let program = common::program(name);
+        let ran = Fsym::of(name, &[]).run("verify", &["--against", program.to_str().unwrap()]);
+        assert!(ran.code == 0 && ran.out.contains(" not compared, which"), "{name}: {ran:?}");
+    }
+}
+
 #[test]
 fn verify_against_asks_with_the_files_columns() {
     let program = common::program("inline.clang-dwarf5");
