@@ -11,36 +11,36 @@ use foldsym_symbolize::{Converter, NotConverted};
 
 use crate::memory::Memory;
 
-/// The command that converts, and the memory from which it has its own.
+/// The command that converts, and its memory. One program is converted at a time.
 #[derive(Debug)]
 pub(crate) struct Conversions {
     command: PathBuf,
     memory: Memory,
-    wait: Duration,
 }
 
 impl Conversions {
-    /// `command` is that of foldsym. A conversion waits so long for memory.
-    pub(crate) fn new(command: PathBuf, memory: Memory, wait: Duration) -> Self {
-        Self { command, memory, wait }
+    /// `command` is that of foldsym. A conversion waits so long for another one.
+    pub(crate) fn new(command: PathBuf, bytes: usize, wait: Duration) -> Self {
+        Self { command, memory: Memory::new(bytes, wait) }
     }
 }
 
 impl Converter for Conversions {
     fn convert(&self, program: &Path, debug_file: Option<&Path>, output: &Path) -> Result<(), NotConverted> {
         let shown = program.display();
-        // Two at a time: the other half is for requests.
-        let bytes = self.memory.bytes() / 2;
+        let bytes = self.memory.bytes();
         let mut held = self.memory.nothing();
-        let mut patience = self.wait;
+        let mut patience = self.memory.wait();
         if !held.wait_for(bytes, &mut patience, &|| true) {
-            return Err(NotConverted::Busy(format!("{shown}: no memory is free for its conversion")));
+            return Err(NotConverted::Busy(format!("{shown}: waits for the conversion of another program")));
         }
         let failed = |error: std::io::Error| {
             NotConverted::Busy(format!("{shown}: cannot start {}: {error}", self.command.display()))
         };
         let mut command = Command::new(&self.command);
         command.args(["convert", "--columns", "--imports", "--quiet", "--memory", &bytes.to_string()]);
+        // The stack of each thread counts as memory.
+        command.args(["--threads", "2"]);
         // An absolute path is no option, and no list of inputs.
         command.arg("-o").arg(output).arg(std::path::absolute(program).map_err(failed)?);
         if let Some(file) = debug_file {

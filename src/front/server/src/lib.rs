@@ -132,8 +132,8 @@ pub struct Config {
     /// Accepted `Host` headers, besides `localhost` and IP addresses; `*` accepts all. If the list is empty, a server that listens on a
     /// loopback address accepts no other name: else a page could have its own domain resolve to this machine, and read all answers.
     pub hosts: Vec<String>,
-    /// The command of foldsym. It converts the programs that requests need, each in a process of its own, which has half of the memory for
-    /// requests. Without it this process converts them, and that memory is not counted.
+    /// The command of foldsym. It converts the programs that requests need, each in a process of its own, which has a quarter of the
+    /// memory. Without it this process converts them, and that memory is not counted.
     pub converter: Option<PathBuf>,
     /// Its limits.
     pub limits: Limits,
@@ -204,12 +204,12 @@ pub fn serve(mut config: Config, ready: impl FnOnce(Bound)) -> Result<(), ServeE
     config.limits.connections = descriptors::connections(config.limits.connections, threads);
     // Otherwise the server could not receive a single body of the largest size.
     let memory = config.limits.memory.max(config.limits.body.saturating_mul(4)).max(MIN_MEMORY);
-    let shares = memory::Shares::of(memory, threads);
+    let shares = memory::Shares::of(memory, threads, config.converter.is_some());
     let memory = memory::Memory::new(shares.requests, config.limits.wait);
     // Another process may truncate a file, and the server must go on.
     config.symbolizer.serves(shares.files);
     if let Some(command) = config.converter.take() {
-        let conversions = conversions::Conversions::new(command, memory.clone(), config.limits.fetch);
+        let conversions = conversions::Conversions::new(command, shares.conversion, config.limits.fetch);
         config.symbolizer.convert_by(Arc::new(conversions));
     }
     let symbolizer = Arc::new(config.symbolizer);

@@ -49,6 +49,8 @@ pub(crate) fn length_of_work(body: &[u8]) -> Length {
 pub(crate) struct Shares {
     /// For bodies, work and answers.
     pub(crate) requests: usize,
+    /// For the conversion of a program.
+    pub(crate) conversion: usize,
     /// For symbol files that are open.
     pub(crate) files: u64,
     /// For the unwind rules of programs, which walks of stacks keep.
@@ -58,12 +60,14 @@ pub(crate) struct Shares {
 }
 
 impl Shares {
-    pub(crate) fn of(memory: usize, threads: usize) -> Self {
+    pub(crate) fn of(memory: usize, threads: usize, converts: bool) -> Self {
         let (opened, kept) = (memory / 4, memory / 8);
+        let conversion = if converts { memory / 4 } else { 0 };
         let (programs, thread) = (opened / 4, kept / threads.max(1));
         let files = opened - programs;
         Self {
-            requests: memory - opened - kept,
+            requests: memory - opened - kept - conversion,
+            conversion,
             files: files as u64,
             programs: programs as u64,
             thread: thread as u64,
@@ -74,7 +78,7 @@ impl Shares {
 /// The memory for requests.
 ///
 /// Who waits takes nothing meanwhile, and nobody waits in line: a small request goes on although a large one waits.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Memory {
     free: Arc<Free>,
     units: usize,
@@ -306,8 +310,12 @@ mod tests {
     #[test]
     fn shares_are_no_more_than_the_whole() {
         for (memory, threads) in [(1 << 30, 4), (1 << 20, 1), (100, 64), (0, 0)] {
-            let Shares { requests, files, programs, thread } = Shares::of(memory, threads);
-            assert!(requests + (files + programs) as usize + thread as usize * threads <= memory);
+            for converts in [false, true] {
+                let Shares { requests, conversion, files, programs, thread } =
+                    Shares::of(memory, threads, converts);
+                let all = requests + conversion + (files + programs) as usize + thread as usize * threads;
+                assert!(all <= memory);
+            }
         }
     }
 }

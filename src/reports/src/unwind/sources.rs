@@ -118,6 +118,9 @@ impl Programs {
     /// its rules.
     pub(super) fn counted(&self, program: Program) -> Option<Source> {
         let bytes = program.memory();
+        if bytes > self.most {
+            return None;
+        }
         let counted = Charged::take(bytes, &self.live, self.most).or_else(|| {
             *lock(&self.known) = KnownPrograms::default();
             Charged::take(bytes, &self.live, self.most)
@@ -127,8 +130,9 @@ impl Programs {
 
     /// The unwind rules of a module. A module without any is remembered for a while, unless reading a file failed.
     pub(super) fn get(&self, module: &foldsym_symbolize::Module, symbolizer: &Symbolizer) -> FoundSource {
-        // An identity decides alone, whatever names a build has.
-        let name = if module.id.is_some() { String::new() } else { module.name.to_string() };
+        // A build id decides alone, whatever names a build has. Other identities may be of several programs.
+        let is_build = matches!(module.id, Some(foldsym_symbolize::ModuleId::Build(_)));
+        let name = if is_build { String::new() } else { module.name.to_string() };
         let key = (name, module.id.clone());
         if let Some((source, when)) = lock(&self.known).of.get(&key)
             && (source.is_some() || when.elapsed() < ABSENCE)

@@ -40,7 +40,8 @@ pub(crate) fn run(args: &Serve) -> Result<u8, Failure> {
     config.origins.clone_from(&args.allow_origin);
     config.hosts.clone_from(&args.allow_host);
     // Only this command is known to have the options that it is called with.
-    config.converter = std::env::current_exe().ok();
+    let converts = !args.read_only && !args.search.is_empty();
+    config.converter = std::env::current_exe().ok().filter(|_| converts);
     config.limits.threads = args.threads.into();
     config.limits.body = args.max_body;
     config.limits.memory = args.memory;
