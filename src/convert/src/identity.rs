@@ -75,7 +75,9 @@ pub fn are_of_one_program(one: &Path, other: &Path) -> bool {
     let (Some(one), Some(other)) = (open(one), open(other)) else { return false };
     let same_debug = || DebugSection::all().all(|(_, of)| one.debug.get(of) == other.debug.get(of));
     let is_described = one.debug.has_units() && other.debug.has_units();
-    (&one.code, &one.data) == (&other.code, &other.data) && (!is_described || same_debug())
+    let other_link =
+        one.debug_link.is_some() && other.debug_link.is_some() && one.debug_link != other.debug_link;
+    (&one.code, &one.data) == (&other.code, &other.data) && (!is_described || same_debug()) && !other_link
 }
 
 /// The hash of a program's contents. Each part is preceded by its length, so that bytes cannot move from one part to the next.

@@ -213,11 +213,12 @@ fn is_possible_symbol(
         !is_mangled(symbol.name)
             && (spells(symbol.name, own) || is_main_program(symbol.name) || of_variables())
     };
-    // A unit describes all functions of its file, so a local symbol of the file that no DIE names is that of a DIE with another name
+    // A linker that keeps the symbols of folded functions has one of the DIE's function. A local one of its file that no DIE names is it
     // (`static int f() __asm__("g")`).
     let of_own_file = || {
         let file = base_name(symbol.file);
         symbol.local
+            && folding.keeps_symbols()
             && folding.has_one_file(file)
             && unit.is_some_and(|unit| *placing.recovered.unit(unit).head.file_name == *file)
             && placing.names.find(symbol.name).is_none()
