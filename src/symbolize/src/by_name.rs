@@ -68,12 +68,23 @@ fn one_of(stores: &[Store], name: &str) -> Result<Named, StoreError> {
     if let [(id, (stores, _))] = &builds[..] {
         // The best of its files.
         let mut best: Option<(SymbolMap, String)> = None;
+        let mut failed = None;
         for store in stores {
-            let Some(map) = store.get(id)? else { continue };
+            let map = match store.get(id) {
+                Ok(Some(map)) => map,
+                Ok(None) => continue,
+                Err(error) => {
+                    failed.get_or_insert(error);
+                    continue;
+                }
+            };
             let level = |map: &SymbolMap| (has_debug_info(map), map.file().debug_info());
             if best.as_ref().is_none_or(|(best, _)| level(best) < level(&map)) {
                 best = Some((map, store.root().display().to_string()));
             }
+        }
+        if let (None, Some(error)) = (&best, failed) {
+            return Err(error);
         }
         // A collection may have removed it since it was listed.
         let gone = || Named::None(format!("{id} is no longer in the stores"));

@@ -64,6 +64,8 @@ struct Seen {
     reads: bool,
     /// A file could not be opened since the process has no descriptor left.
     is_passing: bool,
+    /// Several programs have the name or the identity, in words. Then the search ends: no place decides which of them is meant.
+    several: Option<String>,
 }
 
 /// Why a search has no file.
@@ -109,10 +111,18 @@ impl Seen {
         if has_debug_info(&map) {
             return Some(map);
         }
-        if self.lacking.as_ref().is_none_or(|lacking| lacking.bytes().len() < map.bytes().len()) {
+        let much = |map: &SymbolMap| (map.file().debug_info(), map.bytes().len());
+        if self.lacking.as_ref().is_none_or(|lacking| much(lacking) < much(&map)) {
             self.lacking = Some(map);
         }
         None
+    }
+
+    /// Ends the search if several programs were found.
+    fn one(&mut self, name: Option<&str>, id: Option<&ModuleId>) -> Result<(), Unknown> {
+        let Some(text) = self.several.take() else { return Ok(()) };
+        let id = id.map_or("no identity".to_owned(), |id| format!("id {id}"));
+        Err(Unknown::Absent(format!("{} ({id}): {text}", name.unwrap_or("?")).into()))
     }
 }
 
@@ -128,6 +138,9 @@ impl Finder {
     ) -> Result<(SymbolMap, bool), NotFound> {
         let mut seen = Seen { checks: self.checks, reads: self.reads, ..Seen::default() };
         let found = self.search_places(id, name, program, reach, &mut seen);
+        if found.is_ok() {
+            self.outcomes.found(id);
+        }
         let lacks = || self.search.iter().any(Given::lacks);
         found.map_err(|why| NotFound { why, is_passing: seen.is_passing || lacks() })
     }
@@ -152,15 +165,17 @@ impl Finder {
         let id = id.or(own.as_ref());
         // A name that leads out of the folder, or is not a file name, is not used; only the identity is.
         let name = Some(name).filter(|name| !matches!(*name, "" | "." | "..") && !name.contains('\0'));
-        self.outcomes.asked(id);
+        self.outcomes.asked();
         if let Some(map) = self.symbol_file(id, name, seen) {
             return Ok((map, false));
         }
+        seen.one(name, id)?;
         if let Some(id) = id
             && let Some(map) = self.published(id, program, reach, seen)
         {
             return Ok((map, false));
         }
+        seen.one(name, id)?;
         if let Some(id) = id
             && let Some(map) = self.symbol_file_of(id, seen)
         {
@@ -171,6 +186,7 @@ impl Finder {
         {
             return Ok((map, false));
         }
+        seen.one(name, id)?;
         #[cfg(feature = "debuginfod")]
         if reach == Reach::All
             && let Some((map, may_change)) = self.fetched(id, seen)
@@ -239,7 +255,10 @@ impl Finder {
     /// The symbol file of a module's name in the search paths, or one that the user named.
     fn symbol_file(&self, id: Option<&ModuleId>, name: Option<&str>, seen: &mut Seen) -> Option<SymbolMap> {
         let mut named: Option<(SymbolMap, &Given)> = None;
-        for given in &self.search {
+        // What the user named comes first.
+        let (folders, files): (Vec<&Given>, Vec<&Given>) =
+            self.search.iter().partition(|given| given.path.is_dir());
+        for given in files.into_iter().chain(folders) {
             let Some(map) = search(given, id, name, seen).and_then(|map| seen.sound(map)) else { continue };
             // A name alone does not choose between the builds of several folders; a file that the user named is meant.
             if id.is_some() || !given.path.is_dir() {
@@ -249,8 +268,8 @@ impl Finder {
             match &named {
                 Some((first, _)) if are_of_two_builds(first, &map) => {
                     let (one, other) = (first.path().display(), map.path().display());
-                    seen.absent
-                        .push(format!("several builds are called so, name one of them: {one}, {other}"));
+                    seen.several =
+                        Some(format!("several builds are called so, name one of them: {one}, {other}"));
                     return None;
                 }
                 Some(_) => {}
@@ -306,6 +325,9 @@ impl Finder {
         if let Some(map) = found.and_then(|map| taken(map, seen)) {
             return Some(map);
         }
+        if seen.several.is_some() {
+            return None;
+        }
         // The cache comes before remote stores, which cost a request.
         match self.cache.as_ref().and_then(Cache::to_read).map(|cache| of_cache(cache, id)) {
             Some(Ok(Some((map, is_whole)))) => match seen.sound(map) {
@@ -339,7 +361,7 @@ impl Finder {
                 }
                 Err(error @ StoreError::Several { .. }) => {
                     // Which of them is meant cannot be known, whatever another store has.
-                    seen.error(&error);
+                    seen.several = Some(error.to_string());
                     return None;
                 }
                 Err(error) => {
@@ -360,7 +382,7 @@ impl Finder {
                 && let Some((one, first)) = &best
                 && let Some(problem) = several((first, one), (store, &map), id)
             {
-                seen.trouble.get_or_insert(Unknown::Failed(problem.into()));
+                seen.several = Some(problem);
                 return None;
             }
             // Another store may have another program of a derived identity.
@@ -491,7 +513,7 @@ fn search(given: &Given, id: Option<&ModuleId>, name: Option<&str>, seen: &mut S
     }
     if let Some(other) = found.iter().find(|map| are_of_two_builds(map, &found[0])) {
         let (one, other) = (found[0].path().display(), other.path().display());
-        seen.absent.push(format!("several builds are called so, name one of them: {one}, {other}"));
+        seen.several = Some(format!("several builds are called so, name one of them: {one}, {other}"));
         return None;
     }
     found.into_iter().next()

@@ -128,11 +128,17 @@ pub fn convert_into(
     };
     if let Outcome::Kept(_) = outcome {
         lock.note(&info)?;
-        let without = there.as_ref().map(|there| asked.words_beyond(&there.extras)).unwrap_or_default();
+        let mut without = there.as_ref().map(|there| asked.words_beyond(&there.extras)).unwrap_or_default();
+        if there.as_ref().is_some_and(|there| new.paths.is_some() && new.paths != there.paths) {
+            without.push(REPLACED_PATHS);
+        }
         let stands = there.map_or_else(|| new.completeness(), |there| there.completeness());
         return Ok(Stored { outcome, report: Some(report), stands, without });
     }
-    let without = there.as_ref().map(|there| there.extras.words_beyond(&new.extras)).unwrap_or_default();
+    let mut without = there.as_ref().map(|there| there.extras.words_beyond(&new.extras)).unwrap_or_default();
+    if there.as_ref().is_some_and(|there| there.paths.is_some() && there.paths != new.paths) {
+        without.push(REPLACED_PATHS);
+    }
     info.completeness = Some(new.completeness());
     // The comparison has decided. If the bytes are those of the store's file, this writes its report alone. A new file replaces nothing:
     // another machine may have put a better one into a remote store since.
@@ -173,7 +179,7 @@ fn outcome(there: &There, (new, made): (&Standing, &SymbolMap), order: Ordering,
     }
     let mut gained = new.extras.words_beyond(&there.standing.extras);
     if new.paths > there.paths {
-        gained.push("its replaced paths");
+        gained.push(REPLACED_PATHS);
     }
     match order {
         Ordering::Less => Outcome::Kept(new.completeness().words()),
@@ -182,10 +188,10 @@ fn outcome(there: &There, (new, made): (&Standing, &SymbolMap), order: Ordering,
         }
         Ordering::Greater => Outcome::Replaced(Improvement::More),
         // Which paths its conversion replaced is not known, so a new file of the rest cannot have them.
-        Ordering::Equal if new.paths < there.paths && !force => Outcome::Kept(format!(
-            "{}, and not its --remap-path, which must be given again",
-            new.completeness().words()
-        )),
+        Ordering::Equal if new.paths < there.paths && !force => {
+            let paths = if new.paths.is_some() { "another" } else { "no" };
+            Outcome::Kept(format!("{}, and {paths} --remap-path", new.completeness().words()))
+        }
         Ordering::Equal if !gained.is_empty() || force => Outcome::Replaced(Improvement::Options(gained)),
         // A later version of the converter knows better. An earlier one does not take turns with it.
         Ordering::Equal if new.quality.tool > there.quality.tool => Outcome::Replaced(Improvement::More),
@@ -387,6 +393,9 @@ const OPTIONS: [ExtraOption; 7] = [
 
 /// The option with which the paths of a file were replaced, with a checksum of its values: they are often the paths that nobody is to see.
 const REMAPPED: &str = "remap-path:";
+
+/// What they are, in words.
+const REPLACED_PATHS: &str = "the paths of its --remap-path";
 
 fn remapped(options: &Options) -> Option<String> {
     let values = format!("{:?}", options.remap_path);

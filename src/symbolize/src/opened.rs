@@ -142,7 +142,11 @@ impl OpenFiles {
     /// Makes a file known by its identity, and closes others beyond the bounds.
     fn share(&self, key: &Key, slot: &Arc<Slot>, found: &Found) {
         let mut slots = lock(&self.slots);
-        if let Some(build) = of_build(key).filter(|_| !found.is_lacking && found.fetch == Fetch::No) {
+        // Without a build id its identity is derived from its code, and names may decide between several programs.
+        let has_build = found.opened.as_ref().is_ok_and(|map| map.build_id().is_some());
+        if let Some(build) =
+            of_build(key).filter(|_| has_build && !found.is_lacking && found.fetch == Fetch::No)
+        {
             // The name's own entry would close another file.
             slots.pop(key);
             slots.put(build, slot.clone());

@@ -77,8 +77,8 @@ impl LoadError {
             Self::Convert(error) => {
                 error.system_error().is_none() && !matches!(error, ConvertError::Threads { .. })
             }
-            Self::Converter(error) => matches!(error, NotConverted::Failed(_)),
-            Self::Read(..) | Self::Store(_) => false,
+            // It does not say why it failed.
+            Self::Converter(_) | Self::Read(..) | Self::Store(_) => false,
         }
     }
 

@@ -386,7 +386,7 @@ impl Symbolizer {
         #[cfg(feature = "convert")]
         {
             let id = module.id.as_ref();
-            let mut found = self.files.finder.programs(id, name, module.program.as_deref(), &mut Vec::new());
+            let mut found = self.files.finder.programs(id, name, module.program.as_deref(), &mut None);
             // All files of a folder are looked at only if none is where it is expected.
             if let Some(id) = id.filter(|id| !found.iter().any(|path| is_known_as(path, id))) {
                 found.extend(self.files.finder.search.iter().flat_map(|given| given.programs_of(id)));

@@ -210,8 +210,7 @@ impl LocalStore {
         if !entry.path.parent().is_some_and(is_own_folder) || !is_own_folder(&entry.path) {
             return Ok(false);
         }
-        let was_there = weigh(&entry.path)?.is_some();
-        self.remove_locked(&entry)?;
+        let was_there = self.remove_locked(&entry)?;
         self.remove_markers(id)?;
         Ok(was_there)
     }
@@ -220,20 +219,20 @@ impl LocalStore {
     fn collect(&self, entry: &Entry, used: SystemTime) -> Result<bool, StoreError> {
         let Some(_lock) = self.try_lock(&entry.id)? else { return Ok(false) };
         match weigh(&entry.path)? {
-            Some((_, now)) if now > used => return Ok(false),
-            _ => self.remove_locked(entry)?,
+            Some((_, now)) if now > used => Ok(false),
+            _ => self.remove_locked(entry),
         }
-        Ok(true)
     }
 
-    /// Removes an entry, whose lock the caller holds. Its index entries by name stay.
-    fn remove_locked(&self, entry: &Entry) -> Result<(), StoreError> {
+    /// Removes an entry, whose lock the caller holds. Its index entries by name stay. `Ok(false)` if it had no symbol file.
+    fn remove_locked(&self, entry: &Entry) -> Result<bool, StoreError> {
         // The debug id is inside the file, so it must be read first.
         let debug_id = self.debug_id_of(&entry.id);
         let files = own_files(entry)?;
         // The file is removed first: without it the entry counts as absent.
         let is_symbols = |file: &&fs::DirEntry| is_versioned(&file.file_name(), "fsym");
         let rest = |file: &&fs::DirEntry| !is_symbols(file);
+        let was_there = files.iter().any(|file| is_symbols(&file));
         for file in files.iter().filter(is_symbols).chain(files.iter().filter(rest)) {
             remove_file(&file.path())?;
         }
@@ -242,7 +241,7 @@ impl LocalStore {
             self.forget_builds(&debug_id, &[&entry.id])?;
         }
         entry.path.parent().map(remove_empty);
-        Ok(())
+        Ok(was_there)
     }
 
     /// Removes build ids from the index entry of a debug id, which other programs may have too.
@@ -463,9 +462,11 @@ fn own_files(entry: &Entry) -> Result<Vec<fs::DirEntry>, StoreError> {
     Ok(files)
 }
 
+/// True too for a file of which a crash of the system left nothing: no bytes, or zeros.
 fn begins_like_fsym(path: &Path) -> bool {
-    let mut first = [0; MAGIC.len()];
-    open_regular(path).and_then(|mut file| file.read_exact(&mut first)).is_ok() && first == MAGIC
+    let mut first = Vec::new();
+    let read = open_regular(path).and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut first));
+    read.is_ok() && (first == MAGIC || first.iter().all(|byte| *byte == 0))
 }
 
 fn remove_file(path: &Path) -> Result<(), StoreError> {

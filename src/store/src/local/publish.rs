@@ -387,8 +387,9 @@ impl LocalStore {
     /// Adds the name and the releases of a program to the entry of a build id, whose lock the caller holds.
     pub(crate) fn note(&self, id: &BuildId, info: &EntryInfo) -> Result<(), StoreError> {
         self.write_name(id, info)?;
-        // The index by debug id may have been lost.
+        // The index by debug id may have been lost. An entry that several programs share is not made again of one of them.
         if let Ok(Some(map)) = self.inspect(id)
+            && map.build_id().is_some()
             && !self.builds_of(&self.debug_id_in(id, &map)).is_ok_and(|ids| ids.contains(id))
         {
             let info = EntryInfo { debug_id: Some(self.debug_id_in(id, &map)), ..info.clone() };

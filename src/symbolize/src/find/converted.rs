@@ -1,5 +1,6 @@
 //! Turns the programs that may be a module's into its symbol file: the best of them is converted.
 
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use foldsym_lookup::DebugInfo;
@@ -22,20 +23,20 @@ impl Finder {
         program: Option<&Path>,
         seen: &mut Seen,
     ) -> Option<SymbolMap> {
-        let mut paths = self.programs(id, name, program, &mut seen.absent);
+        let mut paths = self.programs(id, name, program, &mut seen.several);
+        if seen.several.is_some() {
+            return None;
+        }
         if let Some(map) = self.convert_first(paths.clone(), id, seen) {
             return Some(map);
         }
         let before = paths.len();
-        let linked: Vec<String> = paths.iter().filter_map(|path| debug_link(path)).collect();
-        for name in linked {
-            paths.extend(self.search.iter().flat_map(|given| given.debug_files(&name)));
-        }
-        for path in id.into_iter().flat_map(|id| self.search.iter().flat_map(|given| given.programs_of(id))) {
-            if !paths.contains(&path) {
-                paths.push(path);
-            }
-        }
+        let linked: BTreeSet<String> = paths.iter().filter_map(|path| debug_link(path)).collect();
+        let mut known: HashSet<PathBuf> = paths.iter().cloned().collect();
+        let of_links =
+            linked.iter().flat_map(|name| self.search.iter().flat_map(|given| given.debug_files(name)));
+        let of_id = id.into_iter().flat_map(|id| self.search.iter().flat_map(|given| given.programs_of(id)));
+        paths.extend(of_links.chain(of_id).filter(|path| known.insert(path.clone())));
         // All of them once more: a stripped program of the name may have its debug file among these.
         if paths.len() > before { self.convert_first(paths, id, seen) } else { None }
     }
@@ -46,11 +47,11 @@ impl Finder {
         id: Option<&ModuleId>,
         name: Option<&str>,
         program: Option<&Path>,
-        absent: &mut Vec<String>,
+        several: &mut Option<String>,
     ) -> Vec<PathBuf> {
         let (mut paths, mut in_folders): (Vec<PathBuf>, Vec<PathBuf>) = (Vec::new(), Vec::new());
         for given in &self.search {
-            let found = given.programs(id, name, absent);
+            let found = given.programs(id, name, several);
             if given.path.is_dir() { &mut in_folders } else { &mut paths }.extend(found);
         }
         // A name alone does not choose between several builds. A file that the user named is meant, with what the folders have of its
@@ -60,8 +61,9 @@ impl Finder {
         if id.is_none() && are_several_builds(candidates) {
             self.use_all(candidates);
             let name = name.unwrap_or("?");
-            absent.push(format!("several builds are called {name}, name one of them: {}", told(candidates)));
-            candidates.clear();
+            *several =
+                Some(format!("several builds are called {name}, name one of them: {}", told(candidates)));
+            return Vec::new();
         }
         paths.append(&mut in_folders);
         if id.is_none() && is_named {
@@ -88,11 +90,12 @@ impl Finder {
         };
         others.iter().for_each(|path| differ(path));
         if let Some(id) = id.filter(|id| may_be_derived(id)) {
-            let programs = different(&attempts);
+            let programs = different(&attempts, id);
             if programs.len() > 1 {
                 self.use_all(&programs);
                 let programs = told(&programs);
-                seen.absent.push(format!("several programs have the id {id}, name one of them: {programs}"));
+                seen.several =
+                    Some(format!("several programs have the id {id}, name one of them: {programs}"));
                 return None;
             }
         }

@@ -177,7 +177,7 @@ impl Given {
         &self,
         id: Option<&ModuleId>,
         name: Option<&str>,
-        absent: &mut Vec<String>,
+        several: &mut Option<String>,
     ) -> Vec<PathBuf> {
         let mut found = Vec::new();
         if !self.path.is_dir() {
@@ -205,8 +205,9 @@ impl Given {
             } else if id.is_none() && programs::are_several_builds(&named) {
                 let list: Vec<String> =
                     named.iter().take(MAX_TOLD).map(|path| path.display().to_string()).collect();
-                absent
-                    .push(format!("several builds are called {name}, name one of them: {}", list.join(", ")));
+                self.use_it();
+                *several =
+                    Some(format!("several builds are called {name}, name one of them: {}", list.join(", ")));
                 named.clear();
             }
             found.extend(named);
@@ -235,8 +236,8 @@ impl Given {
         self.folder().of_id(id).into_iter().filter(|path| !is_fsym(path) && path.is_file()).collect()
     }
 
-    /// Why nothing of the path was used, for the user; `missing` are the modules without a file, of `asked` modules.
-    fn why_unused(&self, missing: &BTreeSet<String>, asked: &BTreeSet<ModuleId>) -> Option<String> {
+    /// Why nothing of the path was used, for the user; `missing` are the modules without a file, and `found` those with one.
+    fn why_unused(&self, missing: &BTreeSet<String>, found: &BTreeSet<ModuleId>) -> Option<String> {
         if self.path.is_dir() {
             // A folder is searched for the modules that it has: those without a file are its business.
             if missing.is_empty() {
@@ -251,7 +252,7 @@ impl Given {
         let file = self.file();
         Some(match file.ids.first() {
             _ if !file.is_program => "it is no program, and no .fsym file".to_owned(),
-            _ if file.ids.iter().any(|id| asked.contains(id)) => {
+            _ if file.ids.iter().any(|id| found.contains(id)) => {
                 "another file of its build was used".to_owned()
             }
             Some(id) => format!("no module has its id {id}{}", wanted(missing)),
@@ -302,19 +303,22 @@ fn at_build_id(folder: &std::path::Path, id: Option<&ModuleId>) -> Vec<PathBuf> 
 #[derive(Debug, Default)]
 pub(crate) struct Outcomes {
     was_asked: AtomicBool,
-    /// What was asked for, up to a bound.
-    asked: Mutex<BTreeSet<ModuleId>>,
+    /// The modules that have a file, up to a bound.
+    found: Mutex<BTreeSet<ModuleId>>,
     missing: Mutex<BTreeSet<String>>,
     /// Stores that had a file.
     stores: Mutex<BTreeSet<String>>,
 }
 
 impl Outcomes {
-    pub(crate) fn asked(&self, id: Option<&ModuleId>) {
+    pub(crate) fn asked(&self) {
         self.was_asked.store(true, Ordering::Relaxed);
-        let mut asked = lock(&self.asked);
-        if let Some(id) = id.filter(|id| asked.len() < MAX_MISSING && !asked.contains(id)) {
-            asked.insert(id.clone());
+    }
+
+    pub(crate) fn found(&self, id: Option<&ModuleId>) {
+        let mut found = lock(&self.found);
+        if let Some(id) = id.filter(|id| found.len() < MAX_MISSING && !found.contains(id)) {
+            found.insert(id.clone());
         }
     }
 
@@ -353,7 +357,7 @@ impl Outcomes {
             }
             // Where no module was looked for, nothing could be used.
             if self.was_asked.load(Ordering::Relaxed) && !one.is_used.load(Ordering::Relaxed) {
-                let why = one.why_unused(&lock(&self.missing), &lock(&self.asked));
+                let why = one.why_unused(&lock(&self.missing), &lock(&self.found));
                 messages.extend(why.map(|why| format!("{path}: not used: {why}")));
             }
         }

@@ -39,9 +39,7 @@ pub(crate) fn attempts(paths: Vec<PathBuf>, id: Option<&ModuleId>) -> (Vec<Attem
         let peeked = peek(&path);
         let own = peeked.as_ref().map(ids).unwrap_or_default();
         // A program without a build id may be asked for by the hash of its contents, which its conversion computes.
-        let is_known = |id: &ModuleId| {
-            own.contains(id) || matches!(id, ModuleId::Build(_)) && is_derived(peeked.as_ref())
-        };
+        let is_known = |id: &ModuleId| own.contains(id) || !may_be_derived(id) && is_derived(peeked.as_ref());
         match id {
             Some(id) if !own.is_empty() && !is_known(id) => others.push(path),
             _ => known.push((path, peeked)),
@@ -73,10 +71,17 @@ fn is_derived(peeked: Option<&Peeked>) -> bool {
 fn debug_file(known: &[(PathBuf, Option<Peeked>)], (path, program): (&Path, &Peeked)) -> Option<PathBuf> {
     let fits = |file: &Path, other: &Peeked| match program.build_id.is_empty() {
         false => other.build_id == program.build_id,
-        true => other.build_id.is_empty() && is_named(program, file) && is_linked(path, file),
+        true => other.build_id.is_empty() && is_linked(path, file),
     };
-    let mut others = known.iter().filter_map(|(file, other)| Some((file, other.as_ref()?)));
-    others.find(|(file, other)| other.units && fits(file, other)).map(|(file, _)| file.clone())
+    // A checksum reads the whole file.
+    const MOST: usize = 16;
+    let is_like = |file: &Path, other: &Peeked| match program.build_id.is_empty() {
+        false => other.build_id == program.build_id,
+        true => is_named(program, file),
+    };
+    let others = known.iter().filter_map(|(file, other)| Some((file, other.as_ref()?)));
+    let mut others = others.filter(|(file, other)| other.units && is_like(file, other)).take(MOST);
+    others.find(|(file, other)| fits(file, other)).map(|(file, _)| file.clone())
 }
 
 fn is_named(program: &Peeked, debug_file: &Path) -> bool {
@@ -105,10 +110,10 @@ pub(crate) fn may_be_derived(id: &ModuleId) -> bool {
 }
 
 /// Of the programs without a build id those that differ: an identity that is derived from the code does not choose between them.
-pub(crate) fn different(attempts: &[Attempt]) -> Vec<PathBuf> {
-    const MOST: usize = 16;
-    let is_derived =
-        |path: &&Path| peek(path).is_some_and(|peeked| peeked.code && peeked.build_id.is_empty());
+pub(crate) fn different(attempts: &[Attempt], id: &ModuleId) -> Vec<PathBuf> {
+    const MOST: usize = 64;
+    let is_of = |peeked: &Peeked| peeked.code && peeked.build_id.is_empty() && ids(peeked).contains(id);
+    let is_derived = |path: &&Path| peek(path).as_ref().is_some_and(is_of);
     let derived = attempts.iter().map(|attempt| attempt.program.as_path()).filter(is_derived).take(MOST);
     let mut different: Vec<PathBuf> = Vec::new();
     for path in derived {

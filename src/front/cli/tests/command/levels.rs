@@ -260,7 +260,10 @@ fn replaced_paths_stay() {
             assert_eq!(ran.code, 0, "{ran:?}");
         }
         let again = place.convert(&[&input], &remap);
-        assert!(again.out.contains("already in the store"), "{again:?}");
+        assert!(again.out.contains("already in the store") && again.err.is_empty(), "{again:?}");
+        let without = place.convert(&[&input], &["--unwind"]);
+        assert!(without.out.contains(" and no --remap-path"), "{without:?}");
+        assert!(without.err.contains("the store's file lacks rows for unwinding"), "{without:?}");
         let entry = place.only();
         let answer = answers(&place);
         assert!(answer.contains("\n/elsewhere/"), "{answer}");

@@ -382,6 +382,11 @@ fn a_name_in_several_folders_does_not_choose() {
         let ran = search(one, other);
         assert!(ran.out.starts_with("demo::crash()\n"), "{ran:?}");
     }
+    // Two files that the user names are no choice either, whatever a folder has.
+    let other = text(&place.at("old/app")).to_owned();
+    let args = ["lookup", "--search", &named, "--search", &other, "--search", &same, &word];
+    let ran = place.run(&args);
+    assert!(ran.out.starts_with("??") && ran.out.contains("several builds are called app"), "{ran:?}");
 }
 
 /// The file with symbols alone in the first store does not hide the whole one in the second.

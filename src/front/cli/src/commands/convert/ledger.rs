@@ -201,7 +201,7 @@ impl<'a> Ledger<'a> {
         self.print(&line);
         if !stored.without.is_empty() {
             let message =
-                format!("{}: warning: the store's file has no {}", job.named(), stored.without.join(", "));
+                format!("{}: warning: the store's file lacks {}", job.named(), stored.without.join(", "));
             self.bar.suspend(|| complain(&message));
         }
         let (has_losses, has_none) = (!stands.lost.is_empty(), stands.level == DebugInfo::None);
