@@ -1,4 +1,4 @@
-//! Converts the programs that requests need, each in a process of its own, whose memory is taken from the server's before it starts.
+//! Converts the programs that requests need, one at a time, each in a process of its own with a bound on its memory.
 //!
 //! The converter has budgets by the size of its input, and takes what the program needs. In this process that would be memory that nobody
 //! counts, and a program that is too large would end the server.
