@@ -5,11 +5,9 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use crate::error::ConvertError;
-use crate::open::{DebugSection, Files, Format, Image, open_image};
+use crate::open::{DebugSection, Files, Format, Image, PAGE, open_image};
 use crate::options::Options;
 
-/// The bytes of `.text` that Breakpad makes an identity of.
-const PAGE: usize = 4096;
 /// The bytes of a hash that count: as many as a linker's build id has.
 const CONTENT: usize = 20;
 
@@ -53,7 +51,7 @@ pub fn identify(input: &Path, options: &Options) -> Result<Identity, ConvertErro
     let image = open_image(&files, input, &open_options)?;
     let text = image.sections.iter().find(|section| section.name == ".text").and_then(|section| {
         let (_, bytes) = image.code.iter().find(|(start, _)| *start == section.range.start.0)?;
-        Some(bytes[..bytes.len().min(PAGE)].to_vec())
+        Some(bytes[..bytes.len().min(PAGE as usize)].to_vec())
     });
     let content = if image.build_id.is_empty() { content(&image) } else { Vec::new() };
     Ok(Identity {
@@ -129,10 +127,24 @@ mod tests {
         let identity = |name: &str| identify(&built.join(name), &Options::default()).unwrap();
         let demo = identity("demo.elf");
         assert_eq!((demo.build_id.len(), demo.big_endian, demo.mach_o), (20, false, false));
-        assert!(!demo.text.is_empty() && demo.text.len() <= PAGE && demo.content.is_empty());
+        assert!(!demo.text.is_empty() && demo.text.len() <= PAGE as usize && demo.content.is_empty());
         let objects = ["inline.clang.o", "inline.clang-sections.o"].map(|name| identity(name).content);
         assert!(objects[0].len() == CONTENT && objects[0] != objects[1]);
         assert!(identity("inline.mips-be").big_endian);
+        // Stripped programs without a build id may differ in their debug link alone.
+        let mut bytes = std::fs::read(built.join("split.gcc-dwarf4.set/stripped")).unwrap();
+        let at = |bytes: &[u8], text: &[u8]| bytes.windows(text.len()).position(|own| own == text).unwrap();
+        let (note, link) = (at(&bytes, b"\x03\0\0\0GNU\0"), at(&bytes, b"stripped.debug\0"));
+        let folder = tempfile::tempdir().unwrap();
+        let contents = [0, 1].map(|bit| {
+            bytes[note] = 0x77;
+            // The checksum is behind the name, at a multiple of 4.
+            bytes[link + 16] ^= bit;
+            let path = folder.path().join("stripped");
+            std::fs::write(&path, &bytes).unwrap();
+            identify(&path, &Options::default()).unwrap().content
+        });
+        assert!(contents[0].len() == CONTENT && contents[0] != contents[1]);
         let macho = identity("macho.arm64");
         assert_eq!((macho.build_id.len(), macho.mach_o), (16, true));
         assert!(identify(&built.join("gone"), &Options::default()).is_err());

@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use foldsym_store::{BuildId, LocalStore, Store, StoreError, SymbolMap};
 
-use crate::fits::has_debug_info;
+use crate::fits::level;
 use crate::unknown::{Unknown, is_passing_error, of_error};
 
 /// A message lists so many builds.
@@ -78,7 +78,6 @@ fn one_of(stores: &[Store], name: &str) -> Result<Named, StoreError> {
                     continue;
                 }
             };
-            let level = |map: &SymbolMap| (has_debug_info(map), map.file().debug_info());
             if best.as_ref().is_none_or(|(best, _)| level(best) < level(&map)) {
                 best = Some((map, store.root().display().to_string()));
             }

@@ -11,7 +11,7 @@ use foldsym_store::LocalStore;
 use foldsym_store::{ModuleId, Store, StoreError, SymbolMap};
 
 use crate::cache::Cache;
-use crate::fits::{has_debug_info, is_of};
+use crate::fits::{has_debug_info, is_of, level};
 use crate::in_memory::in_memory;
 #[cfg(feature = "debuginfod")]
 use crate::program::of_module;
@@ -350,7 +350,6 @@ impl Finder {
 
     /// The file of an identity in the stores: that of the first one with all debug information, else the one with the most.
     fn of_stores(&self, stores: &[&Store], id: &ModuleId, seen: &mut Seen) -> Option<SymbolMap> {
-        let level = |map: &SymbolMap| (has_debug_info(map), map.file().debug_info());
         let mut best: Option<(SymbolMap, &Store)> = None;
         for store in stores {
             let map = match store.get_module(id) {

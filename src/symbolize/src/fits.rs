@@ -20,6 +20,11 @@ pub(crate) fn has_debug_info(map: &SymbolMap) -> bool {
     map.file().debug_info() != DebugInfo::None && !map.file().records().files().is_empty()
 }
 
+/// How much of its program a file has: of two files of one build the greater one answers better.
+pub(crate) fn level(map: &SymbolMap) -> (bool, DebugInfo) {
+    (has_debug_info(map), map.file().debug_info())
+}
+
 /// True if the name ends in `.fsym`; the contents are checked when the file is opened.
 pub(crate) fn is_fsym(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "fsym")

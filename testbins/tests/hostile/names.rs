@@ -74,6 +74,8 @@ fn a_plain_name_may_be_of_a_function_that_its_compiler_does_not_describe() {
         ("Linker: LLD 22.1.8", &[Global(("__clang_call_terminate", ELSEWHERE, 8))][..], 0),
         ("Linker: LLD 22.1.8", &[Global(("f.resolver", ELSEWHERE, 8))][..], 0),
         ("Linker: LLD 22.1.8", &[Label(("uncovered", ELSEWHERE, 0))][..], 0),
+        // Where the code of Go's linker begins and ends.
+        ("Linker: LLD 22.1.8", &[Global(("runtime.text", ELSEWHERE, 0))][..], 0),
         // Assembly code need not give a size, nor a type.
         ("Linker: LLD 22.1.8", &[Global(("uncovered", ELSEWHERE, 0))][..], 2),
         ("Linker: LLD 22.1.8", &[GlobalLabel(("uncovered", ELSEWHERE, 0))][..], 2),

@@ -39,6 +39,7 @@ pub(crate) use image::{
     LoadedSegment, MarkKind, Restored, Symbol, SymbolKind, VariableSymbol,
 };
 pub(crate) use options::OpenOptions;
+pub(crate) use peek::PAGE;
 pub use peek::{Peeked, peek};
 pub(crate) use program::{ProgramSource, open_image, open_program};
 pub(crate) use relocate_check::{needs_relocation, relocated_by_object};

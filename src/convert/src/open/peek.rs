@@ -19,8 +19,8 @@ const MOST_READ: u64 = 4 << 20;
 /// Compressed files of this size are decompressed, at most, and to this many times their size.
 const MOST_COMPRESSED: u64 = 32 << 20;
 const RATIO: u64 = 16;
-/// The bytes of `.text` that crash reporters make an identity of.
-const PAGE: u64 = 4096;
+/// The bytes of `.text` that Breakpad makes an identity of, where there is no build id.
+pub(crate) const PAGE: u64 = 4096;
 
 /// What the headers and notes of a file say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

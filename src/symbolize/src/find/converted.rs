@@ -7,11 +7,12 @@ use foldsym_lookup::DebugInfo;
 use foldsym_store::{ModuleId, SymbolMap};
 
 use super::{Finder, Seen};
+use crate::fits::level;
 use crate::program::{Conversion, of_module};
-use crate::search::Given;
 use crate::search::programs::{
     Attempt, are_several_builds, attempts, debug_link, different, may_be_derived, retain_build_of_first,
 };
+use crate::search::{Given, told_paths};
 
 impl Finder {
     /// Converts a program of the search paths, or the one at the module's path: first those where the module's name says, then those
@@ -61,8 +62,10 @@ impl Finder {
         if id.is_none() && are_several_builds(candidates) {
             self.use_all(candidates);
             let name = name.unwrap_or("?");
-            *several =
-                Some(format!("several builds are called {name}, name one of them: {}", told(candidates)));
+            *several = Some(format!(
+                "several builds are called {name}, name one of them: {}",
+                told_paths(candidates)
+            ));
             return Vec::new();
         }
         paths.append(&mut in_folders);
@@ -93,7 +96,7 @@ impl Finder {
             let programs = different(&attempts, id);
             if programs.len() > 1 {
                 self.use_all(&programs);
-                let programs = told(&programs);
+                let programs = told_paths(&programs);
                 seen.several =
                     Some(format!("several programs have the id {id}, name one of them: {programs}"));
                 return None;
@@ -122,8 +125,7 @@ impl Finder {
                             .collect::<Vec<_>>(),
                     );
                     let Some(map) = seen.whole(map) else { continue };
-                    let level = |map: &SymbolMap| map.file().debug_info();
-                    if level(&map) == DebugInfo::Full {
+                    if map.file().debug_info() == DebugInfo::Full {
                         return Some(map);
                     }
                     if best.as_ref().is_none_or(|best| level(best) < level(&map)) {
@@ -142,14 +144,4 @@ impl Finder {
         let has = |given: &&Given| paths.iter().any(|path| path.starts_with(&given.path));
         self.search.iter().filter(has).for_each(Given::use_it);
     }
-}
-
-/// The first files of a list, for a message.
-fn told(paths: &[PathBuf]) -> String {
-    const SHOWN: usize = 4;
-    let mut shown: Vec<String> = paths.iter().take(SHOWN).map(|path| path.display().to_string()).collect();
-    if paths.len() > SHOWN {
-        shown.push(format!("{} more", paths.len() - SHOWN));
-    }
-    shown.join(", ")
 }

@@ -203,11 +203,9 @@ impl Given {
                     programs::retain_build_of_first(&mut named);
                 }
             } else if id.is_none() && programs::are_several_builds(&named) {
-                let list: Vec<String> =
-                    named.iter().take(MAX_TOLD).map(|path| path.display().to_string()).collect();
                 self.use_it();
-                *several =
-                    Some(format!("several builds are called {name}, name one of them: {}", list.join(", ")));
+                let builds = told_paths(&named);
+                *several = Some(format!("several builds are called {name}, name one of them: {builds}"));
                 named.clear();
             }
             found.extend(named);
@@ -279,10 +277,19 @@ fn wanted(missing: &BTreeSet<String>) -> String {
 }
 
 fn told(missing: &BTreeSet<String>) -> String {
-    let mut names: Vec<&str> = missing.iter().take(MAX_TOLD).map(String::as_str).collect();
-    let more = format!("{} more", missing.len().saturating_sub(MAX_TOLD));
-    if missing.len() > MAX_TOLD {
-        names.push(&more);
+    first(missing.iter().cloned(), missing.len())
+}
+
+/// The first files of a list, for a message.
+#[cfg(feature = "convert")]
+pub(crate) fn told_paths(paths: &[PathBuf]) -> String {
+    first(paths.iter().map(|path| path.display().to_string()), paths.len())
+}
+
+fn first(names: impl Iterator<Item = String>, count: usize) -> String {
+    let mut names: Vec<String> = names.take(MAX_TOLD).collect();
+    if count > MAX_TOLD {
+        names.push(format!("{} more", count - MAX_TOLD));
     }
     names.join(", ")
 }

@@ -389,15 +389,21 @@ fn a_name_in_several_folders_does_not_choose() {
     assert!(ran.out.starts_with("??") && ran.out.contains("several builds are called app"), "{ran:?}");
 }
 
-/// The file with symbols alone in the first store does not hide the whole one in the second.
-#[test]
-fn the_best_entry_of_several_stores_answers() {
-    let main = address(DEBUG, "_Z5outeri");
+/// Two stores of one build: the first has the stripped program, the second the whole one.
+fn poor_and_whole() -> (Place, [String; 2]) {
     let place = Place::new(&[(STRIPPED, "poor/app"), (STRIPPED, "whole/app"), (DEBUG, "whole/app.debug")]);
     let stores = ["poor", "whole"].map(|name| text(&place.0.path().join(name)).to_owned());
     for (from, store) in ["poor", "whole"].iter().zip(&stores) {
         assert_eq!(place.run(&["convert", text(&place.at(from)), "--store", store]).code, 0);
     }
+    (place, stores)
+}
+
+/// The file with symbols alone in the first store does not hide the whole one in the second.
+#[test]
+fn the_best_entry_of_several_stores_answers() {
+    let main = address(DEBUG, "_Z5outeri");
+    let (place, stores) = poor_and_whole();
     let word = format!("{}:{main:#x}", build_id(STRIPPED));
     for [one, other] in [[0, 1], [1, 0]] {
         let ran = place.run(&["lookup", "--store", &stores[one], "--store", &stores[other], &word]);
@@ -473,11 +479,7 @@ fn the_best_copy_of_a_build_answers() {
 #[test]
 fn a_name_takes_the_best_entry_of_several_stores() {
     let main = address(DEBUG, "_Z5outeri");
-    let place = Place::new(&[(STRIPPED, "poor/app"), (STRIPPED, "whole/app"), (DEBUG, "whole/app.debug")]);
-    let stores = ["poor", "whole"].map(|name| text(&place.0.path().join(name)).to_owned());
-    for (from, store) in ["poor", "whole"].iter().zip(&stores) {
-        assert_eq!(place.run(&["convert", text(&place.at(from)), "--store", store]).code, 0);
-    }
+    let (place, stores) = poor_and_whole();
     let id = foldsym_store::BuildId::parse(&build_id(STRIPPED)).unwrap();
     let debug_id = foldsym_store::DebugId::of_elf(&id, false);
     for word in [format!("app+{main:#x}"), format!("{debug_id}:{main:#x}")] {
