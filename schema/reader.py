@@ -68,7 +68,8 @@ COLUMNS = {
     "DATA": "address size name file line",
     "BLOCK_RANGES": "first entry next shared id flags",
     "LOCATED": "function kind place unit"}
-HOW = ("live_range", "stmt_sequence", "relocation", "symbol", "line_sequence", "call_site", "symbol_only")
+HOW = ("live_range", "stmt_sequence", "relocation", "symbol", "line_sequence", "call_site", "symbol_only",
+       "symbol_order")
 
 
 # --- the file (sections 2, 3, 7, 8) -------------------------------------------------------------------------

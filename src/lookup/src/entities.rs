@@ -286,11 +286,14 @@ pub enum How {
     CallSite,
     /// A symbol without a DIE.
     SymbolOnly,
+    /// The same, and the order of symbols and line sequences shows which of the sequences there is probably its own: its lines may be those
+    /// of another function of the group.
+    SymbolOrder,
 }
 
 impl How {
     /// All of them, in their order.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::LiveRange,
         Self::StmtSequence,
         Self::Relocation,
@@ -298,7 +301,13 @@ impl How {
         Self::LineSequence,
         Self::CallSite,
         Self::SymbolOnly,
+        Self::SymbolOrder,
     ];
+
+    /// True if no DIE describes the function: a symbol alone names it.
+    pub const fn is_undescribed(self) -> bool {
+        matches!(self, Self::SymbolOnly | Self::SymbolOrder)
+    }
 
     /// The word for it in `dump` and JSON.
     ///
@@ -314,6 +323,7 @@ impl How {
             Self::LineSequence => "line_sequence",
             Self::CallSite => "call_site",
             Self::SymbolOnly => "symbol_only",
+            Self::SymbolOrder => "symbol_order",
         }
     }
 }

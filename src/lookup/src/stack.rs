@@ -9,7 +9,7 @@ use foldsym_format::sections::{calls, members};
 use foldsym_format::{Reason, SectionId, Table, What, steps};
 
 use crate::answer::{Certainty, Evidence, alone};
-use crate::entities::{Function, Group, How, Member, Owner, Piece};
+use crate::entities::{Function, Group, Member, Owner, Piece};
 use crate::error::{Error, InSection, small};
 use crate::file::SymbolFile;
 use crate::ids::{FunctionId, GroupId, ImageAddr, ReturnAddr};
@@ -467,7 +467,7 @@ impl<'d> SymbolFile<'d> {
         let mut any = false;
         for index in 0..group.len() {
             steps::step();
-            if Member::read(self, group, index)?.how == How::SymbolOnly {
+            if Member::read(self, group, index)?.how.is_undescribed() {
                 resolved.name(index);
                 any = true;
             }

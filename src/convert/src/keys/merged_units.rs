@@ -2,7 +2,7 @@
 
 use crate::keys::functions::Functions;
 use crate::merge::units::Records;
-use crate::model::{FuncId, Group, How, NameId, Program, Together, UnitId};
+use crate::model::{FuncId, Group, NameId, Program, Together, UnitId};
 use crate::program::names::itanium::is_mangled;
 use crate::util::fit::fit;
 use crate::util::hash::{HashMap, HashSet};
@@ -94,7 +94,7 @@ impl SymbolMembers {
         let name = |function: FuncId| {
             functions.text(program.origins[program.functions[function.index()].origin.index()].name)
         };
-        let mut by_symbol = group.members.iter().filter(|member| member.how == How::SymbolOnly).peekable();
+        let mut by_symbol = group.members.iter().filter(|member| member.how.is_undescribed()).peekable();
         SymbolMembers {
             any: by_symbol.peek().is_some(),
             mangled: by_symbol.any(|member| is_mangled(name(member.function))),

@@ -153,11 +153,13 @@ pub enum How {
     CallSite = 5,
     /// A symbol without a DIE.
     SymbolOnly = 6,
+    /// The same, and the order of symbols and line sequences shows which of the sequences there is probably its own.
+    SymbolOrder = 7,
 }
 
 impl How {
     /// All of them, in order.
-    pub const ALL: [How; 7] = [
+    pub const ALL: [How; 8] = [
         How::LiveRange,
         How::StmtSequence,
         How::Relocation,
@@ -165,7 +167,13 @@ impl How {
         How::LineSequence,
         How::CallSite,
         How::SymbolOnly,
+        How::SymbolOrder,
     ];
+
+    /// True if no DIE describes the function.
+    pub fn is_undescribed(self) -> bool {
+        matches!(self, How::SymbolOnly | How::SymbolOrder)
+    }
 
     /// The word for it in the report and in answers.
     pub const fn text(self) -> &'static str {
@@ -177,6 +185,7 @@ impl How {
             How::LineSequence => "line_sequence",
             How::CallSite => "call_site",
             How::SymbolOnly => "symbol_only",
+            How::SymbolOrder => "symbol_order",
         }
     }
 }

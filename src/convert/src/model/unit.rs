@@ -56,7 +56,7 @@ pub struct Row {
 }
 
 /// Rows `start..start + len` of the unit's [`UnitCode::rows`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct RowRange {
     pub start: u32,
     pub len: u32,

@@ -250,7 +250,7 @@ impl Check<'_, '_> {
             return None;
         }
         // An erased function has the code of another one, which is not among the members: no DIE or symbol shows that one.
-        let was_erased = !matches!(member.how, How::LiveRange | How::SymbolOnly);
+        let was_erased = !(member.how == How::LiveRange || member.how.is_undescribed());
         if was_erased {
             return Some(Reason::UndescribedObject);
         }
@@ -328,7 +328,9 @@ pub(crate) fn drops_symbols(
 /// True if two members of a claim each have a symbol of their own at its start, and the linker erased one of them. (gcc leaves the symbols
 /// of functions that it merges itself.)
 fn are_named(placing: &Placing<'_, '_>, symbols: &Symbols<'_>, claims: &Claims, claim: &Claim) -> bool {
-    let by_linker = |member: &Member| !matches!(member.how, How::LiveRange | How::CallSite | How::SymbolOnly);
+    let by_linker = |member: &Member| {
+        !(matches!(member.how, How::LiveRange | How::CallSite) || member.how.is_undescribed())
+    };
     if !claim.members.iter().any(by_linker) {
         return false;
     }

@@ -10,7 +10,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
-use crate::model::{FuncId, Function, ImageAddr, Reason, UnitId};
+use crate::model::{FuncId, Function, ImageAddr, Member, Reason, Rows, UnitId};
 use crate::place::aliases::{
     EntryMembers, SymbolMatch, adopt_unclaimed_symbol, assign_clones, classify_symbols, fits,
     place_unexplained,
@@ -21,18 +21,18 @@ use crate::place::limits::{part_comparisons, symbols_compared_again};
 use crate::place::linkage_names::name_plain;
 use crate::place::named_functions::NamedFunctions;
 use crate::place::part_owners::{EntryFunctions, PartRange};
-use crate::place::placing::Placing;
+use crate::place::placing::{Placing, name_of};
 use crate::place::shared_range::{SharedRange, share};
 use crate::place::subprograms::{DiePiece, settled};
 use crate::place::surplus::surplus;
-use crate::place::symbol_ranges::{padding, symbol_claim};
+use crate::place::symbol_ranges::{lines_by_symbols, padding, symbol_claim};
 use crate::place::thunks;
 use crate::place::unnamed_functions::add_nameless;
 use crate::program::machine::Machine;
 use crate::program::symbols::{CodeSymbol, Symbols, principal};
 use crate::util::budget::Budget;
 use crate::util::fit::fit;
-use crate::util::hash::HashSet;
+use crate::util::hash::{HashMap, HashSet};
 
 /// Joins subprograms and symbols. The order of the steps is the decision: later steps rely on the members that the
 /// earlier ones found. Also returns the units whose compiler is taken to have merged functions ([`thunks::add`]).
@@ -342,11 +342,39 @@ fn name_entry<'f>(
     unexplained.extend(at_start.iter().filter(|symbol| label(symbol) && folding.may_fold()));
     let entry = EntryMembers { described, folded };
     place_unexplained(placing, folding, unexplained, claim, functions, known, entry);
+    give_lines(placing, folding, at_start, claim, functions);
     // After the rules that add members: it counts the symbols that the members found so far leave over.
     add_surplus(placing, folding, at_start, claim, functions);
     // A function that a symbol has just added may be the one that has the further line sequence.
     if claim.members.len() == described {
         add_nameless(placing, folding, claim, functions);
+    }
+}
+
+/// Gives the members that only symbols name the line sequences of the range that no described function has.
+fn give_lines(
+    placing: &Placing<'_, '_>,
+    folding: &FoldingEvidence,
+    at_start: &[CodeSymbol<'_>],
+    claim: &mut Claim,
+    functions: &[Function],
+) {
+    let range = claim.range();
+    let sequences: Option<Vec<Rows>> = folding.sequences(range).iter().copied().collect();
+    let (Some(sequences), false) = (sequences, folding.sequences(range).is_empty()) else { return };
+    let by_name: HashMap<&[u8], &CodeSymbol<'_>> =
+        at_start.iter().filter(|symbol| symbol.function).map(|symbol| (symbol.name, symbol)).collect();
+    let symbol =
+        |member: &Member| by_name.get(name_of(placing, &functions[member.function.index()])).copied();
+    let mut open: Vec<&mut Member> =
+        claim.members.iter_mut().filter(|member| member.how.is_undescribed()).collect();
+    let Some(symbols) = open.iter().map(|member| symbol(member)).collect::<Option<Vec<_>>>() else { return };
+    for (member, lines) in
+        open.iter_mut().zip(lines_by_symbols(placing, folding, (&sequences, range), &symbols))
+    {
+        if let Some((rows, how)) = lines {
+            (member.rows, member.how) = (Some(rows), how);
+        }
     }
 }
 

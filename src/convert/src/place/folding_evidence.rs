@@ -1,11 +1,12 @@
 //! What a program shows about functions that no DIE describes: whether its linker folds, which objects have no unit, and
 //! which line sequences have no function. The folder `aliases` decides by it.
 
+use std::hash::BuildHasher;
 use std::sync::OnceLock;
 
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::model::{
-    AddressRange, BareLines, Function, How, ImageAddr, LocalOrigin, NameId, Rows, UnitId, UnitPiece,
+    AddressRange, BareLines, Function, How, ImageAddr, LocalOrigin, NameId, RowRange, Rows, UnitId, UnitPiece,
 };
 use crate::open::{Format, Image, Linker};
 use crate::place::claim::Claim;
@@ -16,7 +17,7 @@ use crate::program::symbols::{CodeSymbol, Symbols};
 use crate::recover::recovered::UnitView;
 use crate::toolchain::functions::{START_UP_FILES, WHOLE_PROGRAM_FILES, is_reserved};
 use crate::util::covering::LatestEnds;
-use crate::util::hash::{HashMap, HashSet};
+use crate::util::hash::{HashMap, HashSet, Keyed};
 use crate::util::text::base_name;
 
 /// The symbols of the program, and the evidence about the names among them that no DIE explains.
@@ -216,7 +217,7 @@ impl FoldingEvidence {
         functions: &[Function],
         diagnostics: &mut Diagnostics,
     ) {
-        let alone = claim.members.iter().filter(|member| member.how == How::SymbolOnly);
+        let alone = claim.members.iter().filter(|member| member.how.is_undescribed());
         for member in alone.filter(|_| !self.has_aliases) {
             diagnostics.add(Kind::UndescribedFold, claim.start.0, || {
                 let name = String::from_utf8_lossy(name_of(placing, &functions[member.function.index()]));
@@ -322,6 +323,23 @@ fn unowned_lines(placing: &Placing<'_, '_>) -> Vec<(UnitId, BareLines)> {
     all
 }
 
+/// The recovered functions of a unit at one range.
+#[derive(Default)]
+struct RecoveredThere {
+    /// How many have rows with these lines, by [`lines_hash`], and no sequence was left out for them yet.
+    with: HashMap<u64, usize>,
+    /// How many have no rows, so that any sequence may be theirs, and for how many of these none was left out yet.
+    without: usize,
+    left: usize,
+}
+
+/// A hash of the lines of rows, without repetitions: where `recover` found inlined code it added rows that differ in their scope alone.
+fn lines_hash(unit: UnitView<'_, '_>, rows: RowRange) -> u64 {
+    let mut lines: Vec<(u16, u32)> = unit.code.rows_of(rows).iter().map(|row| (row.file, row.line)).collect();
+    lines.dedup();
+    Keyed.hash_one(&lines)
+}
+
 /// Line sequences beyond the number of functions that their unit has at their range, and the ranges at which several
 /// sequences and no function are.
 fn sequences(placing: &Placing<'_, '_>) -> (Sequences, HashSet<AddressRange>) {
@@ -341,12 +359,25 @@ fn sequences(placing: &Placing<'_, '_>) -> (Sequences, HashSet<AddressRange>) {
     }
     for (id, unit) in placing.recovered.numbered() {
         // Each recovered function has one of the sequences. The other functions have claimed theirs already.
-        let mut recovered: HashMap<AddressRange, usize> = HashMap::default();
+        let mut recovered: HashMap<AddressRange, RecoveredThere> = HashMap::default();
+        let mut known: HashMap<RowRange, u64> = HashMap::default();
         for piece in unit.code.pieces.iter().filter(has_sequence) {
-            *recovered.entry(piece.range()).or_default() += 1;
+            let there = recovered.entry(piece.range()).or_default();
+            match piece.rows.len {
+                0 => (there.without, there.left) = (there.without + 1, there.left + 1),
+                _ => {
+                    let lines = *known.entry(piece.rows).or_insert_with(|| lines_hash(unit, piece.rows));
+                    *there.with.entry(lines).or_default() += 1;
+                }
+            }
         }
         for lines in lines_without_function(unit) {
             let range = lines.range();
+            let mut there = recovered.get_mut(&range);
+            let of_function = there.as_mut().is_some_and(|there| {
+                let count = there.with.get_mut(&lines_hash(unit, lines.rows)).filter(|count| **count > 0);
+                count.map(|count| *count -= 1).is_some()
+            });
             if !described[&range] {
                 // One sequence without a function is code that `-g1` does not describe. Two with one range are two functions
                 // with the same code.
@@ -355,11 +386,15 @@ fn sequences(placing: &Placing<'_, '_>) -> (Sequences, HashSet<AddressRange>) {
                 }
                 continue;
             }
-            match recovered.get_mut(&range) {
-                Some(recovered) if *recovered > 0 => *recovered -= 1,
+            if of_function {
+                continue;
+            }
+            let in_doubt = lines.in_doubt || there.as_ref().is_some_and(|there| there.without > 0);
+            match there {
+                Some(there) if there.left > 0 => there.left -= 1,
                 _ => {
                     let rows = Rows { unit: id, range: lines.rows, skip: 0 };
-                    found.entry(range).or_default().push((!lines.in_doubt).then_some(rows));
+                    found.entry(range).or_default().push((!in_doubt).then_some(rows));
                 }
             }
         }
@@ -380,5 +415,6 @@ fn has_sequence(piece: &&UnitPiece) -> bool {
 fn lines_without_function<'u>(unit: UnitView<'u, '_>) -> impl Iterator<Item = &'u BareLines> + use<'u> {
     // A unit without erased functions lists such sequences as bare lines.
     let bare = unit.traces.bare.iter().filter(|_| unit.records.erased.is_empty());
-    unit.traces.unclaimed.iter().chain(bare).filter(|lines| !lines.continues)
+    // Of the sequences that begin at an address, `read` makes the first one bare lines.
+    bare.chain(&unit.traces.unclaimed).filter(|lines| !lines.continues)
 }

@@ -10,7 +10,7 @@
 use std::cell::OnceCell;
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
-use crate::model::{FuncId, Function, How, Member, NameId};
+use crate::model::{FuncId, Function, Member, NameId};
 use crate::place::aliases::{DescribedFunctions, is_own_function_of_part};
 use crate::place::claim::{Claim, by_name_alone};
 use crate::place::folding_evidence::FoldingEvidence;
@@ -233,7 +233,7 @@ impl EntryFunctions {
         let of: HashSet<FuncId> = parts.flat_map(|part| &part.of).copied().collect();
         let mut entries = EntryFunctions::default();
         for claim in dies {
-            let alone = claim.members.iter().filter(|member| member.how == How::SymbolOnly);
+            let alone = claim.members.iter().filter(|member| member.how.is_undescribed());
             let alone: Vec<Member> = alone.take(MAX_PARTS_NAMED).copied().collect();
             if alone.is_empty() {
                 continue;

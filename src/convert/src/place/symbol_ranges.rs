@@ -1,18 +1,22 @@
 //! Code that only symbols name: ranges without a subprogram, and the gaps after subprograms.
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
-use crate::model::{AddressRange, BareLines, FuncId, Function, ImageAddr, Member, Reason, Rows, UnitId};
+use crate::members::sequences::{NamedFunction, OpenSequence, owners};
+use crate::members::ties::TiedSymbol;
+use crate::model::{AddressRange, BareLines, FuncId, Function, How, ImageAddr, Member, Reason, Rows, UnitId};
 use crate::place::aliases::is_own_function_without_die;
 use crate::place::claim::{Claim, by_name_alone, order, rows_from};
 use crate::place::folding_evidence::{FoldingEvidence, SymbolEvidence};
 use crate::place::limits::MAX_LINE_OWNERS;
 use crate::place::named_functions::NamedFunctions;
 use crate::place::placing::Placing;
+use crate::policy::order::symbols_follow_dies;
 use crate::program::machine::Machine;
 use crate::program::names::itanium::{is_mangled, is_program_wide};
 use crate::program::names::relation::Relation;
 use crate::program::symbols::{CodeSymbol, Symbols, principal};
 use crate::util::hash::HashSet;
+use crate::util::text::base_name;
 
 /// The bytes between the end of a subprogram and the next symbol, under the subprogram's name, as `llvm-symbolizer`
 /// answers. Folded functions get no such range. If the local symbols were removed, these bytes may be functions of
@@ -91,10 +95,47 @@ pub(crate) fn symbol_claim<'f>(
             });
         }
         doubt = lines.as_ref().map(|_| Reason::UnclaimedLines);
-        members.iter_mut().zip(lines.unwrap_or_default()).for_each(|(member, rows)| member.rows = rows);
+        for (member, lines) in members.iter_mut().zip(lines.unwrap_or_default()) {
+            if let Some((rows, how)) = lines {
+                (member.rows, member.how) = (Some(rows), how);
+            }
+        }
     }
     order(&placing.names, &mut members, functions, &mut HashSet::default());
     Some(Claim { start: first.start, end: first.end, members, doubt })
+}
+
+/// The rows of a function that a symbol names, and how they are known to be its own.
+type MemberRows = (Rows, How);
+
+/// The rows of a range, if the lines cover all of it.
+fn whole_rows((unit, lines): (UnitId, BareLines), range: AddressRange) -> Option<Rows> {
+    (range.end <= lines.range().end).then(|| rows_from(unit, lines.rows, 0))
+}
+
+/// The rows of functions that only symbols name, out of the sequences of their range that no described function has.
+pub(crate) fn lines_by_symbols(
+    placing: &Placing<'_, '_>,
+    folding: &FoldingEvidence,
+    (sequences, range): (&[Rows], AddressRange),
+    symbols: &[&CodeSymbol<'_>],
+) -> Vec<Option<MemberRows>> {
+    let len = u32::try_from(range.len()).unwrap_or(u32::MAX);
+    let equal = sequences.iter().all(|other| placing.have_same_lines_within(sequences[0], *other, len));
+    let open = |rows: &Rows| {
+        let head = placing.recovered.unit(rows.unit).head;
+        let in_order = placing.keeps_order && symbols_follow_dies(head, true);
+        OpenSequence { unit: rows.unit, file: &head.file_name, in_order }
+    };
+    let open: Vec<OpenSequence<'_>> = sequences.iter().map(open).collect();
+    let named: Vec<NamedFunction<'_>> = symbols.iter().map(|symbol| named(placing, symbol)).collect();
+    let owners = owners(&open, &named, (equal, !folding.has_undescribed_objects()));
+    owners.into_iter().map(|owner| owner.map(|(at, how)| (sequences[at], how))).collect()
+}
+
+fn named<'s>(placing: &Placing<'_, '_>, symbol: &CodeSymbol<'s>) -> NamedFunction<'s> {
+    let file = placing.is_of_file(symbol).then(|| base_name(symbol.file));
+    NamedFunction { symbol: TiedSymbol { file, order: symbol.order }, weak: symbol.weak }
 }
 
 /// Which of several names at one address has which of the line sequences there.
@@ -117,7 +158,7 @@ impl LineOwners<'_, '_, '_> {
 
     /// By function: the rows of a symbol's code that are certainly its own. `None` if the lines of the code are those of all
     /// the names.
-    fn lines(&self, code: &CodeSymbol<'_>) -> Option<Vec<Option<Rows>>> {
+    fn lines(&self, code: &CodeSymbol<'_>) -> Option<Vec<Option<MemberRows>>> {
         let range = code.range();
         let sequences = self.folding.bare_lines(code.start);
         let alone = !self.folding.has_other_lines(range);
@@ -131,6 +172,10 @@ impl LineOwners<'_, '_, '_> {
         }
         if self.exceeded_limits(code.start).next().is_some() {
             return Some(vec![None; self.named_by.len()]);
+        }
+        let whole = |lines: (UnitId, BareLines)| whole_rows(lines, range);
+        if let Some(owners) = self.by_lines_and_order(range) {
+            return Some(owners);
         }
         let mut rows = vec![None; self.named_by.len()];
         let files = self.files();
@@ -160,12 +205,22 @@ impl LineOwners<'_, '_, '_> {
                 rows[index] = Some((*unit, *lines));
             }
         }
-        let whole = |(unit, lines): (UnitId, BareLines)| {
-            (range.end <= lines.range().end).then(|| rows_from(unit, lines.rows, 0))
-        };
         // A name that two sequences would have has none of them for certain.
         let sure = rows.into_iter().zip(twice).map(|(rows, twice)| rows.filter(|_| !twice));
-        Some(sure.map(|rows| rows.and_then(whole)).collect())
+        Some(
+            sure.map(|rows| rows.and_then(|lines| whole(lines)).map(|rows| (rows, How::SymbolOnly)))
+                .collect(),
+        )
+    }
+
+    /// By function: its rows, if all functions here have the same lines, or by the order of symbols and sequences. `None` if neither
+    /// decides.
+    fn by_lines_and_order(&self, range: AddressRange) -> Option<Vec<Option<MemberRows>>> {
+        let sequences: Option<Vec<Rows>> =
+            self.folding.bare_lines(range.start).iter().map(|lines| whole_rows(*lines, range)).collect();
+        let symbols: Option<Vec<&CodeSymbol<'_>>> = self.named_by.iter().copied().collect();
+        let owners = lines_by_symbols(self.placing, self.folding, (&sequences?, range), &symbols?);
+        owners.iter().any(Option::is_some).then_some(owners)
     }
 
     /// True if all names are names of the code that has the one line sequence of this unit. Otherwise one of them may be that

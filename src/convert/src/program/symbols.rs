@@ -29,6 +29,8 @@ pub(crate) struct CodeSymbol<'f> {
     /// The file gives the size.
     pub(crate) sized: bool,
     pub(crate) local: bool,
+    /// Each object that uses the function may define it (inline functions, instances of templates), or another definition takes its place.
+    pub(crate) weak: bool,
     /// Other modules do not see it: it is local, or its visibility is not the default.
     pub(crate) hidden: bool,
     /// It is local because the linker made a symbol local that objects hide from other modules. Such symbols follow the other local
@@ -176,6 +178,7 @@ fn code_symbol<'f>(
         indirect: symbol.kind == SymbolKind::Indirect,
         sized: symbol.size > 0,
         local: symbol.binding == Binding::Local,
+        weak: symbol.binding == Binding::Weak,
         hidden: symbol.binding == Binding::Local || symbol.hidden,
         made_local: symbol.binding == Binding::Local && symbol.hidden,
         // A function of the program may have such a name too, but then it has a type or a size.

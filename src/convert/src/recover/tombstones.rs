@@ -397,6 +397,36 @@ impl<'m, 'f> Finder<'m, 'f> {
             && self.may_have(*at, &unclaimed[*index], None)
         {
             self.give(*at, *index);
+            return;
+        }
+        self.give_equal(unit, &left, &kinds);
+    }
+
+    /// Gives functions that symbols placed at an address the sequences that are left of their unit there, if all of these have the same
+    /// rows and no function of the unit there lacks one: it does not matter which function gets which.
+    fn give_equal(&mut self, unit: UnitId, left: &[Erased], kinds: &[Vec<usize>]) {
+        let unclaimed = &self.recovered.traces[unit.index()].unclaimed;
+        let mut of_range: HashMap<AddressRange, Vec<Erased>> = HashMap::default();
+        for &at in left {
+            if let Some(found) = self.found.get(&at) {
+                of_range.entry(found.range).or_default().push(at);
+            }
+        }
+        let mut ranges: Vec<(AddressRange, Vec<Erased>)> = of_range.into_iter().collect();
+        ranges.sort_unstable();
+        for (range, functions) in ranges {
+            if !self.caps.steps.spend(kinds.len()) {
+                return;
+            }
+            let mut here = kinds
+                .iter()
+                .filter(|kind| kind.first().is_some_and(|&index| unclaimed[index].range() == range));
+            if let (Some(kind), None) = (here.next(), here.next())
+                && functions.len() <= kind.len()
+            {
+                // `pop` gives the sequences of a kind in their order.
+                functions.iter().zip(kind.iter().rev()).for_each(|(&at, &index)| self.give(at, index));
+            }
         }
     }
 

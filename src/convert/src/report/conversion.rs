@@ -93,7 +93,7 @@ pub struct Decided {
     /// Calls through a slot that is known.
     pub slot_keys: u64,
     /// Members of groups by the evidence that recovered them, in the order of [`How`].
-    pub by_evidence: [u64; 7],
+    pub by_evidence: [u64; How::ALL.len()],
     /// Basic blocks.
     pub blocks: u64,
     /// Ranges of basic blocks.
@@ -191,7 +191,7 @@ impl Report {
         let decided = &mut self.decided;
         decided.functions = program.functions.len() as u64;
         for function in &program.functions {
-            decided.symbol_only += u64::from(function.how == How::SymbolOnly);
+            decided.symbol_only += u64::from(function.how.is_undescribed());
             decided.aliases += function.aliases.len() as u64;
         }
         let mut counted = vec![false; program.functions.len()];

@@ -436,6 +436,7 @@ pub(crate) fn how(how: How) -> &'static CStr {
         How::LineSequence => c"line_sequence",
         How::CallSite => c"call_site",
         How::SymbolOnly => c"symbol_only",
+        How::SymbolOrder => c"symbol_order",
         // A test shows that no other is left.
         _ => c"other",
     }

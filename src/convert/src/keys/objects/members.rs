@@ -3,7 +3,7 @@
 use crate::keys::index::Index;
 use crate::keys::objects::class_caps::MAX_NAME;
 use crate::keys::objects::hierarchy::{Class, Classes, Method, NamelessClass};
-use crate::model::{FuncId, Function, GroupId, How, Instance, Member, NameId};
+use crate::model::{FuncId, Function, GroupId, Instance, Member, NameId};
 use crate::program::names::itanium::overload;
 use crate::toolchain::itanium_abi::is_unnamed;
 use crate::util::fit::fit;
@@ -114,7 +114,7 @@ impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
         let unit = function.source.map_or(ANY_UNIT, |source| source.unit.number());
         let own = program.origins[function.origin.index()].name;
         let others = function.symbol.into_iter().chain(function.aliases.iter().copied());
-        let mut excluded = function.source.is_some() && member.how != How::SymbolOnly;
+        let mut excluded = function.source.is_some() && !member.how.is_undescribed();
         let nameless = instance_of(self.index, function)
             .and_then(|(unit, instance)| classes.of_instance(unit, instance));
         if let Some(NamelessClass { class, is_virtual }) = nameless {

@@ -87,18 +87,17 @@ fn may_be_plain_name(symbol: &[u8], plain: &[u8]) -> bool {
     }
 }
 
-/// `A` or `~A` of a constructor or destructor that is local to its unit (`_ZN12_GLOBAL__N_11AD2Ev`). Only for such
-/// structors does a compiler omit the linkage name.
+/// `A` or `~A` of a constructor or destructor. A compiler omits the linkage name if the class is local to its unit
+/// (`_ZN12_GLOBAL__N_11AD2Ev`), and clang at `-g1` for all classes.
 fn structor_name(symbol: &[u8]) -> Option<Vec<u8>> {
-    let whole = whole_name(symbol);
-    local_structor(whole, &own_component(whole)?)
+    structor(&own_component(whole_name(symbol))?)
 }
 
-fn local_structor(whole: &[u8], own: &Component<'_>) -> Option<Vec<u8>> {
+fn structor(own: &Component<'_>) -> Option<Vec<u8>> {
     match own {
-        Component::Constructor(class) if !is_program_wide(whole) => Some(class.to_vec()),
-        Component::Destructor(class) if !is_program_wide(whole) => Some([b"~", *class].concat()),
-        _ => None,
+        Component::Constructor(class) => Some(class.to_vec()),
+        Component::Destructor(class) => Some([b"~", *class].concat()),
+        Component::Plain(_) => None,
     }
 }
 
@@ -347,7 +346,7 @@ pub(crate) fn own_spelling(symbol: &[u8]) -> Option<Cow<'_, [u8]>> {
     let whole = whole_name(symbol);
     match own_component(whole) {
         Some(Component::Plain(name)) => Some(Cow::Borrowed(name)),
-        Some(structor) => local_structor(whole, &structor).map(Cow::Owned),
+        Some(own) => structor(&own).map(Cow::Owned),
         None => name_in_text(whole).map(Cow::Owned),
     }
 }
