@@ -7,6 +7,7 @@ use gimli::{Reader as _, Section as _};
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::open::{DebugSection, DebugSections, Files, Image};
+use crate::read::dwarf_6::unit_header;
 use crate::read::far_headers::{FAR, peeked};
 use crate::read::limits::{MAX_ATTRIBUTES, MAX_ROOT_TEXT, UNITS_BETWEEN};
 use crate::read::line_headers::{LineHeaders, LineProgram};
@@ -88,7 +89,7 @@ impl<'f, E: Endianity> Info<'f, E> {
                 offset += header.length_including_self();
                 continue;
             }
-            let len = match dwarf.debug_info.header_from_offset(gimli::DebugInfoOffset(offset)) {
+            let len = match unit_header(section, offset) {
                 Ok(header) => {
                     headers.push(header);
                     touched += 1;
@@ -516,7 +517,7 @@ mod tests {
         unit.extend(number(version.into(), 2));
         // The header of a skeleton or type unit, or only the abbreviation offset and the address size.
         match version {
-            5 => unit.extend(
+            5 | 6 => unit.extend(
                 [
                     vec![kind, 8],
                     number(0x12_3456, word),

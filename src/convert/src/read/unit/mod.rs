@@ -24,6 +24,7 @@ pub(crate) mod file;
 mod functions;
 mod inline_lengths;
 mod inlined_subroutine;
+mod language;
 mod lists;
 mod locations;
 pub(crate) mod memory;

@@ -5,6 +5,7 @@ use crate::read::limits::MAX_PRODUCER;
 use crate::read::sections::bytes::Endianity;
 use crate::read::sections::entries::Entry;
 use crate::read::space::string_within;
+use crate::read::unit::language::{Language, Languages};
 use crate::read::unit::roles::Role;
 use crate::read::unit::walked_unit::{UnitEntries, WalkedUnit};
 use crate::toolchain::producers::Producer;
@@ -26,7 +27,7 @@ pub(crate) fn compiler<'f, E: Endianity>(
     entries: &mut UnitEntries<'_, 'f, E>,
     mut entry: Entry<Role>,
 ) -> gimli::Result<Compiler> {
-    let (mut producer, mut language, mut is_long) = (Producer::default(), None, false);
+    let (mut producer, mut languages, mut is_long) = (Producer::default(), Languages::default(), false);
     while let Some(attribute) = entries.attribute(&mut entry)? {
         match attribute.name {
             gimli::DW_AT_producer => {
@@ -35,21 +36,16 @@ pub(crate) fn compiler<'f, E: Endianity>(
                 producer = Producer::of(text);
                 is_long = text.len() >= MAX_PRODUCER;
             }
-            gimli::DW_AT_language => language = attribute.number(),
-            _ => {}
+            name => languages.note(name, attribute.number()),
         }
     }
-    let is = |of: gimli::DwLang| language == Some(of.0.into());
     // rustc and Swift always run LLVM's MergeFunctions, clang only with an option.
-    let merges = producer.merges || is(gimli::DW_LANG_Rust) || is(gimli::DW_LANG_Swift);
+    let merges = producer.merges || languages.are(Language::Rust) || languages.are(Language::Swift);
     // The rest of a cut command line may have any option.
     let is_cut = is_long && !merges && !producer.keeps_callees && !producer.merges_nothing;
     Ok(Compiler {
-        // GNU's assembler and clang write this code for the assembly of every processor.
-        assembly: is(gimli::DW_LANG_Mips_Assembler),
-        c: [gimli::DW_LANG_C89, gimli::DW_LANG_C, gimli::DW_LANG_C99, gimli::DW_LANG_C11, gimli::DW_LANG_C17]
-            .into_iter()
-            .any(is),
+        assembly: languages.are(Language::Assembly),
+        c: languages.are(Language::C),
         keeps_callees: producer.keeps_callees,
         merges_nothing: producer.merges_nothing,
         rewrites: match producer.keeps_callees {
