@@ -4,6 +4,7 @@ mod budgets;
 mod caps;
 mod certainty;
 mod classes;
+mod clones;
 mod damage;
 mod doubt;
 mod folds;
