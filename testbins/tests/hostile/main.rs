@@ -15,6 +15,7 @@ mod limits;
 mod lines;
 mod losses;
 mod made;
+mod named_sequences;
 mod names;
 mod objects;
 mod parts;

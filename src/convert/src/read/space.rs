@@ -215,6 +215,13 @@ impl<'f, E: Endianity> Info<'f, E> {
         self.shared.abbreviations(&self.dwarf, &self.headers[index], own)
     }
 
+    /// The offset of the line program of the first unit of the object that the unit at `index` came from. `None` if this is the unit itself,
+    /// or if the first unit has no line program.
+    pub(crate) fn object_lines(&self, index: usize) -> Option<usize> {
+        let first = self.shared.first_of_table(&self.headers[index]).filter(|first| *first != index)?;
+        self.shared.line_program(&self.dwarf, &self.headers[first])
+    }
+
     /// The abbreviations of the unit at `index` in `gimli`'s form.
     ///
     /// # Errors

@@ -10,6 +10,9 @@ use crate::read::unit::roles::Role;
 use crate::read::unit::walked_unit::{UnitEntries, WalkedUnit};
 use crate::toolchain::producers::Producer;
 
+/// The bytes of `DW_AT_producer` that are shown: it may have the whole command line.
+const MAX_PRODUCER_NAME: usize = 120;
+
 /// What a unit's compiler does to functions. See the fields of [`UnitHead`](crate::model::UnitHead) with the same names.
 pub(crate) struct Compiler {
     pub(crate) assembly: bool,
@@ -19,6 +22,8 @@ pub(crate) struct Compiler {
     pub(crate) rewrites: Option<Together>,
     /// It counts as one that merges functions only because the text that names it is cut.
     pub(crate) is_cut: bool,
+    /// The beginning of its name, if the options ask for sequences; else empty.
+    pub(crate) producer: Vec<u8>,
 }
 
 /// Reads producer and language from the root DIE (DWARF 5 3.1.1).
@@ -28,6 +33,7 @@ pub(crate) fn compiler<'f, E: Endianity>(
     mut entry: Entry<Role>,
 ) -> gimli::Result<Compiler> {
     let (mut producer, mut languages, mut is_long) = (Producer::default(), Languages::default(), false);
+    let mut name = Vec::new();
     while let Some(attribute) = entries.attribute(&mut entry)? {
         match attribute.name {
             gimli::DW_AT_producer => {
@@ -35,8 +41,11 @@ pub(crate) fn compiler<'f, E: Endianity>(
                 let text = text.as_ref().map_or(&[][..], |text| text.slice());
                 producer = Producer::of(text);
                 is_long = text.len() >= MAX_PRODUCER;
+                if unit.options.sequences {
+                    name = text[..text.len().min(MAX_PRODUCER_NAME)].to_vec();
+                }
             }
-            name => languages.note(name, attribute.number()),
+            other => languages.note(other, attribute.number()),
         }
     }
     // rustc and Swift always run LLVM's MergeFunctions, clang only with an option.
@@ -60,5 +69,6 @@ pub(crate) fn compiler<'f, E: Endianity>(
             false => None,
         },
         is_cut,
+        producer: name,
     })
 }
