@@ -29,6 +29,10 @@ impl Assign<'_> {
         ids: &mut Numbering<'_, '_, E>,
         unit: &Unit<'_>,
     ) {
+        // A unit that takes too much memory is refused, and must not take more here.
+        if unit.stopped_at.is_some() || self.lines.sequences.is_empty() {
+            return;
+        }
         // Almost always no two pieces have one address.
         let starts = || self.code.pieces.iter().map(|piece| piece.start);
         if starts().zip(starts().skip(1)).all(|(one, next)| one < next) {
