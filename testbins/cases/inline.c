@@ -2,7 +2,7 @@
 //# let: CC = $CLANG -O2 -std=gnu11 $MAP -nostdlib -static -fuse-ld=lld -Wl,--build-id -fno-asynchronous-unwind-tables
 //# let: GC = $GCC -O2 -std=gnu11 $MAP -nostdlib -static -Wl,--build-id -fno-asynchronous-unwind-tables
 //# let: XC = $CLANG -O2 -std=gnu11 $MAP -nostdlib -static -fuse-ld=lld -Wl,--build-id -fno-asynchronous-unwind-tables -gdwarf-5
-//#
+//# same: clang-dwarf6: clang-dwarf5
 //# variant: clang-dwarf2: $CC -gdwarf-2 inline.c -o $OUT
 //# variant: clang-dwarf3: $CC -gdwarf-3 inline.c -o $OUT
 //# variant: clang-dwarf4: $CC -gdwarf-4 inline.c -o $OUT
@@ -24,7 +24,7 @@
 //# variant: clang-no-symbols: $CC -gdwarf-5 inline.c -o $T/a && $LLVM_OBJCOPY --strip-all --keep-section=.debug_* $T/a $OUT
 //# variant: clang-symbols-only: $CC -g0 inline.c -o $OUT
 //# variant: clang-only-keep-debug: $CC -gdwarf-5 inline.c -o $T/a && $LLVM_OBJCOPY --only-keep-debug $T/a $OUT
-//#
+//# variant: clang-dwarf6: $CC -gdwarf-6 inline.c -o $OUT
 //# variant: gcc-dwarf2: $GC -gdwarf-2 -gstrict-dwarf inline.c -o $OUT
 //# variant: gcc-dwarf3: $GC -gdwarf-3 -gstrict-dwarf inline.c -o $OUT
 //# variant: gcc-dwarf4: $GC -gdwarf-4 inline.c -o $OUT

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`convert`], [`convert_to`], [`convert_bytes`] | convert a program: to a file, to a writer, from its bytes |
 //! | [`verify_against`] | compares a file with its program and returns the [`Mismatches`] |
+//! | [`verify_sequences`] | counts wrong `DW_AT_LLVM_stmt_sequence` values of a program: a [`SequenceCheck`] |
 //! | [`identify`] | reads the [`Identity`] by which a store names a program, without converting it |
 //! | [`Options`], [`DevicePlace`], [`Progress`], [`NoProgress`] | what to convert and how, and who is told of the progress |
 //! | [`Report`], and the module [`report`] | what was kept, decided and lost |
@@ -75,4 +76,4 @@ pub use identity::{Identity, identify};
 pub use open::DevicePlace;
 pub use options::{Naming, NoProgress, Options, Progress};
 pub use report::Report;
-pub use verify::{Mismatches, verify_against};
+pub use verify::{Mismatches, SequenceCheck, SequenceCounts, SequenceUnit, verify_against, verify_sequences};

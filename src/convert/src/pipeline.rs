@@ -93,6 +93,7 @@ pub(crate) fn load<'a, 'f>(
         data: options.data && !options.readable_names,
         relative_paths: options.relative_paths,
         classes,
+        sequences: false,
     };
     let advance = |bytes| progress.advance(bytes);
     // Neither needs the other: one thread sorts the symbols while the others read units.

@@ -19,6 +19,10 @@ fn gimli_agrees() {
         if path.file_stem().is_some_and(|name| name == "lanes") {
             continue;
         }
+        // gimli refuses DWARF 6.
+        if path.extension().is_some_and(|end| end == "clang-dwarf6") {
+            continue;
+        }
         let archs = architectures(&path).unwrap();
         let archs =
             if archs.is_empty() { vec![None] } else { archs.iter().map(|arch| Some(&**arch)).collect() };

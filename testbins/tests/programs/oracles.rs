@@ -43,6 +43,10 @@ fn addr2line_agrees() {
     paths.sort();
     for path in paths {
         let expected = Expected::load(&path).unwrap();
+        // The crate `addr2line` refuses DWARF 6.
+        if expected.program == "inline.clang-dwarf6" {
+            continue;
+        }
         let program =
             Program::open(&root().join("built").join(&expected.program), expected.arch.as_deref()).unwrap();
         let sections = program.dwarf().unwrap();

@@ -68,6 +68,10 @@ named! {
         /// A folded function that names the line sequence of a function at another address: it is searched for by its symbol and
         /// its lines.
         ForeignSequence => "foreign_sequence",
+        /// A function whose `DW_AT_LLVM_stmt_sequence` is the start of no line sequence: it has the lines at its addresses.
+        NoSequence => "no_sequence",
+        /// A function that kept its address and names the line sequence of code elsewhere: it has the lines at its addresses.
+        SequenceElsewhere => "sequence_elsewhere",
         /// A range with a tombstone address, of a function with other ranges.
         DeadRange => "dead_range",
         /// A subprogram with `DW_AT_low_pc` and no end.

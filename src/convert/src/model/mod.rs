@@ -16,6 +16,7 @@ mod locations;
 mod name;
 mod program;
 mod range;
+mod sequence_uses;
 mod stats;
 mod unit;
 mod unwind;
@@ -49,6 +50,7 @@ pub use program::{
     Edge, Function, Group, InlineCounts, Member, Origin, Owner, Piece, Program, Rows, Source, UnitMap,
 };
 pub(crate) use range::AddressRange;
+pub(crate) use sequence_uses::SequenceUses;
 pub use stats::{EncodeStats, LeftOut, ObjectCounts};
 pub(crate) use unit::{
     BareLines, EmittedSequence, LocalTables, LostScope, OffsetRange, Stray, Together, Unit, UnitEdge,

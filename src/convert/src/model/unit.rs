@@ -10,6 +10,7 @@ use super::instance::Instance;
 use super::locations::UnitLocations;
 use super::name::UnitName;
 use super::range::AddressRange;
+use super::sequence_uses::SequenceUses;
 use crate::util::spill::SpillVec;
 
 /// A node of a function's inline tree. Node 0 is the function itself and is not stored; the scopes of a
@@ -337,6 +338,8 @@ pub(crate) struct UnitRecords<'f> {
     pub class_places: ClassPlaces,
     /// The classes, if they were read together with the unit; `class_places` is empty then.
     pub described: Option<Box<ClassUnit<'f>>>,
+    /// Only if the options ask for them.
+    pub sequences: Option<Box<SequenceUses>>,
 }
 
 impl Unit<'_> {
@@ -353,6 +356,7 @@ impl Unit<'_> {
             variables,
             class_places,
             described,
+            sequences,
         } = self.records;
         // Only `merge`, which runs later, moves lists to the scratch file: all elements are in memory here.
         let (calls, callees, erased) =
@@ -386,6 +390,7 @@ impl Unit<'_> {
                 variables,
                 class_places,
                 described,
+                sequences,
             },
         }
     }

@@ -5,6 +5,7 @@
 //! `gimli`. Units come out in the order of the file, whatever the number of threads.
 
 pub(crate) mod code;
+pub(crate) mod dwarf_6;
 mod far_headers;
 mod frames;
 pub(crate) use frames::read_unwind;

@@ -14,4 +14,6 @@ pub(crate) struct ReadOptions {
     /// Read clang's classes with a vtable in the same pass as the functions; true if the linker may have folded methods. All
     /// other classes are read in a second pass over their unit, once it is known that methods were folded.
     pub classes: bool,
+    /// Count what the functions name as their line sequences.
+    pub sequences: bool,
 }

@@ -20,6 +20,8 @@ pub(crate) type Header<'f, E> = gimli::UnitHeader<Bytes<'f, E>>;
 struct SharedTable {
     /// Offset in `.debug_abbrev`. The table ends before the offset of the next one.
     offset: usize,
+    /// The index of the first unit that names it. LLVM writes one table for all units of an object.
+    first: usize,
     /// The number of units that name it.
     users: u32,
     /// The parsed table, if several units name it.
@@ -35,14 +37,16 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn of<E: Endianity>(headers: &[Header<'_, E>]) -> Shared {
-        let mut offsets: Vec<usize> = headers.iter().map(|header| header.debug_abbrev_offset().0).collect();
+        let offset = |header: &Header<'_, E>| header.debug_abbrev_offset().0;
+        let mut offsets: Vec<(usize, usize)> = headers.iter().map(offset).zip(0..).collect();
         offsets.sort_unstable();
         let mut tables: Vec<SharedTable> = Vec::new();
-        for offset in offsets {
+        for (offset, first) in offsets {
             match tables.last_mut() {
                 Some(last) if last.offset == offset => last.users += 1,
                 _ => tables.push(SharedTable {
                     offset,
+                    first,
                     users: 1,
                     table: OnceLock::new(),
                     parsed: OnceLock::new(),
@@ -78,6 +82,13 @@ impl Shared {
             }
         };
         Ok(Abbreviations { section, table })
+    }
+
+    /// The index of the first unit with the abbreviations of this one.
+    pub(crate) fn first_of_table<E: Endianity>(&self, header: &Header<'_, E>) -> Option<usize> {
+        let offset = header.debug_abbrev_offset().0;
+        let table = self.tables.binary_search_by_key(&offset, |table| table.offset).ok()?;
+        Some(self.tables[table].first)
     }
 
     /// The abbreviations of a unit in `gimli`'s form.

@@ -7,6 +7,7 @@ use gimli::{Reader as _, Section as _};
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::open::{DebugSection, DebugSections, Files, Image};
+use crate::read::dwarf_6::unit_header;
 use crate::read::far_headers::{FAR, peeked};
 use crate::read::limits::{MAX_ATTRIBUTES, MAX_ROOT_TEXT, UNITS_BETWEEN};
 use crate::read::line_headers::{LineHeaders, LineProgram};
@@ -88,7 +89,7 @@ impl<'f, E: Endianity> Info<'f, E> {
                 offset += header.length_including_self();
                 continue;
             }
-            let len = match dwarf.debug_info.header_from_offset(gimli::DebugInfoOffset(offset)) {
+            let len = match unit_header(section, offset) {
                 Ok(header) => {
                     headers.push(header);
                     touched += 1;
@@ -212,6 +213,13 @@ impl<'f, E: Endianity> Info<'f, E> {
         own: &'a mut AbbreviationTable,
     ) -> gimli::Result<Abbreviations<'a, 'f>> {
         self.shared.abbreviations(&self.dwarf, &self.headers[index], own)
+    }
+
+    /// The offset of the line program of the first unit of the object that the unit at `index` came from. `None` if this is the unit itself,
+    /// or if the first unit has no line program.
+    pub(crate) fn object_lines(&self, index: usize) -> Option<usize> {
+        let first = self.shared.first_of_table(&self.headers[index]).filter(|first| *first != index)?;
+        self.shared.line_program(&self.dwarf, &self.headers[first])
     }
 
     /// The abbreviations of the unit at `index` in `gimli`'s form.
@@ -516,7 +524,7 @@ mod tests {
         unit.extend(number(version.into(), 2));
         // The header of a skeleton or type unit, or only the abbreviation offset and the address size.
         match version {
-            5 => unit.extend(
+            5 | 6 => unit.extend(
                 [
                     vec![kind, 8],
                     number(0x12_3456, word),

@@ -3,8 +3,20 @@
 //! suffix has no word, a bare number (`f.12`): [`split_number`] knows it.
 //!
 //! A suffix follows a dot, and a name may have several (`f.isra.0.cold`). A word that is not in [`WORDS`] makes a
-//! clone of the function (`.isra.0`, `.constprop.0`, `.part.0`, `.localalias`, `.__uniq.123`), so new words for
-//! clones need no line.
+//! clone of the function, so new words for clones need no line.
+//!
+//! | suffix | by | the DIE |
+//! |---|---|---|
+//! | `.cold`, `.warm` | gcc, clang's splitting of functions, BOLT | the part is a range of `f` |
+//! | `.cold.N` | LLVM's splitting before code generation | one of its own, named `f.cold.N` |
+//! | `.__part.N`, `.eh` | sections of basic blocks | the part is a range of `f` |
+//! | `.constprop.N`, `.isra.N`, `.part.N` | gcc | nameless, its abstract origin is `f` |
+//! | `.specialized.N` | LLVM's specialization of functions | named `f` |
+//! | `.llvm.N`, `.lto_priv.N` | link-time optimization | named `f` |
+//! | `.__uniq.N`, `.memprof.N` | unique names of local functions, MemProf | its linkage name has the suffix |
+//! | `.resume`, `.destroy`, `.cleanup`, `.noalloc` | coroutines | its linkage name has the suffix |
+//! | `.Tgm` | LLVM's global merging of functions | that of `f` describes `f.Tgm`; the symbol `f` is a jump to it without a DIE |
+//! | `OUTLINED_FUNCTION_N.content.N` | LLVM's outliner | one of its own |
 
 /// What a word after a dot says of a function.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -177,6 +189,7 @@ mod tests {
             // Parts.
             ("f.cold", "f", "", true, true),
             ("f.cold.12", "f", "", true, true),
+            ("f.warm.1", "f", "", true, true),
             ("f.isra.0.cold", "f", "", true, true),
             ("_Z1fv.__part.3", "_Z1fv", "", true, true),
             ("f.llvm.17.__part.3", "f", ".llvm.17.__part.3", true, true),
@@ -198,6 +211,18 @@ mod tests {
             ("f.part.0", "f", "", true, false),
             ("f.constprop.0.isra.0", "f", "", true, false),
             ("f.__uniq.123", "f", "", true, false),
+            ("_ZL3loci.__uniq.834", "_ZL3loci", "", true, false),
+            ("f.__uniq.123.llvm.7", "f", ".llvm.7", true, false),
+            ("f.specialized.1", "f", "", true, false),
+            ("f.memprof.2", "f", "", true, false),
+            ("_Z2coi.resume", "_Z2coi", "", true, false),
+            ("_Z2coi.destroy", "_Z2coi", "", true, false),
+            ("_Z2coi.cleanup", "_Z2coi", "", true, false),
+            ("_Z2coi.noalloc", "_Z2coi", "", true, false),
+            ("f.Tgm", "f", "", true, false),
+            ("f.Tgm.llvm.7", "f", ".llvm.7", true, false),
+            ("OUTLINED_FUNCTION_3", "OUTLINED_FUNCTION_3", "", false, false),
+            ("OUTLINED_FUNCTION_3.content.123", "OUTLINED_FUNCTION_3", "", true, false),
             ("f.localalias", "f", "", true, false),
             ("f.colder", "f", "", true, false),
             ("cold.f", "cold", "", true, false),

@@ -23,7 +23,8 @@ use crate::model::{AddressRange, ImageAddr};
 use crate::open::{self, DebugSection, Files, Image};
 use crate::options::Options;
 use crate::read::code::CodeSections;
-use crate::read::line_headers::clear_selector_sizes;
+use crate::read::dwarf_6::{is_refused, lower_all};
+use crate::read::line_headers::make_plain;
 use crate::read::sections::bytes::Bytes;
 use crate::util::hash::HashSet;
 use crate::util::text::base_name;
@@ -79,9 +80,22 @@ fn context<'f>(
         Ok::<_, gimli::Error>(Bytes::new(section.map_or(&[][..], |section| debug.get(section)), endian))
     };
     let mut dwarf = gimli::Dwarf::load(|id| load(debug, id)).map_err(|error| error.to_string())?;
-    // gimli refuses line programs with segment selectors.
+    // gimli refuses DWARF 6, and line programs with segment selectors.
+    let mut units = dwarf.units();
+    let refused = loop {
+        match units.next() {
+            Ok(Some(_)) => {}
+            Ok(None) => break false,
+            Err(error) => break is_refused(error),
+        }
+    };
+    if refused {
+        let mut units = debug.get(DebugSection::Info).to_vec();
+        lower_all(&mut units, endian, |_, _| {});
+        dwarf.debug_info = gimli::DebugInfo::from(Bytes::new(files.keep(units), endian));
+    }
     let mut lines = debug.get(DebugSection::Line).to_vec();
-    clear_selector_sizes(&mut lines, endian);
+    make_plain(&mut lines, endian);
     dwarf.debug_line = gimli::DebugLine::from(Bytes::new(files.keep(lines), endian));
     // The ranges in `.debug_aranges` may not be relocated, and `addr2line` finds the units without them.
     dwarf.debug_aranges = gimli::DebugAranges::from(Bytes::new(&[], endian));

@@ -11,6 +11,7 @@ mod by_addr2line;
 mod expected;
 mod found;
 mod mismatches;
+mod sequences;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -30,6 +31,7 @@ use crate::pipeline::load;
 use expected::Expected;
 use found::Answers;
 pub use mismatches::Mismatches;
+pub use sequences::{SequenceCheck, SequenceCounts, SequenceUnit, verify_sequences};
 use words::difference;
 
 /// Compares the file with the program: at every address every function with its names, how it was recovered, and its frames; then the

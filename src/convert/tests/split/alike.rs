@@ -124,3 +124,67 @@ fn the_file_does_not_depend_on_threads() {
         assert_eq!(one, bytes(threads), "{threads} threads");
     }
 }
+
+/// The sections whose parts begin with a header that has a version.
+const WITH_VERSIONS: &[&str] = &[
+    ".debug_info",
+    ".debug_line",
+    ".debug_addr",
+    ".debug_str_offsets",
+    ".debug_rnglists",
+    ".debug_loclists",
+    ".debug_info.dwo",
+    ".debug_line.dwo",
+    ".debug_str_offsets.dwo",
+    ".debug_rnglists.dwo",
+    ".debug_loclists.dwo",
+];
+
+/// Makes all headers of version 5 in an ELF file headers of version 6. Returns how many there were.
+fn raise_versions(bytes: &mut [u8]) -> usize {
+    use object::{Object, ObjectSection};
+    let file = object::File::parse(&*bytes).unwrap();
+    let is_one = |section: &object::Section<'_, '_>| WITH_VERSIONS.contains(&section.name().unwrap());
+    let ranges: Vec<_> = file.sections().filter(is_one).filter_map(|section| section.file_range()).collect();
+    let mut raised = 0;
+    for (start, len) in ranges {
+        let (mut at, end) = (start as usize, (start + len) as usize);
+        while at < end {
+            // All test programs here are 32-bit DWARF and little-endian.
+            let len = u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+            assert!(len < 0xffff_fff0);
+            if bytes[at + 4..at + 6] == [5, 0] {
+                bytes[at + 4] = 6;
+                raised += 1;
+            }
+            at += 4 + len as usize;
+        }
+    }
+    raised
+}
+
+/// DWARF 6 has the headers of DWARF 5.
+#[test]
+fn version_6_answers_as_version_5() {
+    for &Set { name: set, loose, .. } in SETS.iter().filter(|set| {
+        ["clang-dwarf5", "clang-types-v5", "clang-inlining-v5", "clang-lto", "gcc-types-v5"]
+            .contains(&set.name)
+    }) {
+        let plain = Place::new(set, &["plain"]).converted("plain");
+        let packed = if set == "gcc-types-v5" { &["a.dwo"][..] } else { &[] };
+        for (program, files) in [
+            ("plain", vec!["plain"]),
+            ("split", [&["split"], loose].concat()),
+            ("split", [&["split", "split.dwp"], packed].concat()),
+        ] {
+            let place = Place::new(set, &files);
+            for file in &files {
+                place.edit(file, |bytes| assert!(raise_versions(bytes) > 0, "{set}, {file}"));
+            }
+            let found = place.converted(program);
+            assert_alike(&format!("{set}, {files:?}"), &plain, &found);
+            assert_eq!(found.report.counts.partial_units, 0, "{set}, {files:?}");
+            assert_eq!(found.said(Kind::BadUnit), (0, String::new()), "{set}, {files:?}");
+        }
+    }
+}

@@ -2,7 +2,7 @@
 //! subroutines, calls, functions without code, and vtables. It also notes the places of classes.
 
 use crate::diagnostics::{Cap, Kind};
-use crate::model::{AddressRange, Calls, Lost, Scope, UnitErased};
+use crate::model::{AddressRange, Calls, Lost, Scope, SequenceUses, UnitErased};
 use crate::read::limits::{MAX_ATTRIBUTES, MAX_INLINED_DEPTH, MAX_PRODUCER};
 use crate::read::sections::bytes::Endianity;
 use crate::read::sections::entries::{Entries, Entry};
@@ -145,8 +145,10 @@ fn read<'f, E: Endianity>(
         // Inlined subroutines and calls below a subprogram without code describe no code.
         (Role::Inlined | Role::Call, _) => entries.skip(&entry)?,
         (Role::Root, _) => {
-            let Compiler { assembly, c, keeps_callees, merges_nothing, rewrites, is_cut } =
+            let Compiler { assembly, c, keeps_callees, merges_nothing, rewrites, is_cut, producer } =
                 compiler(&walk.fixed, entries, entry)?;
+            let uses = SequenceUses { producer, ..SequenceUses::default() };
+            walk.out.records.sequences = walk.fixed.options.sequences.then(|| Box::new(uses));
             let head = &mut walk.out.head;
             (head.assembly, head.c, head.rewrites) = (assembly, c, rewrites);
             (head.keeps_callees, head.merges_nothing) = (keeps_callees, merges_nothing);
@@ -189,6 +191,9 @@ fn add_subprogram<'f, E: Endianity>(
     let found = subprogram(&walk.fixed, &mut walk.ids, entries, entry)?;
     if found.located {
         walk.with_locations.push(entry.offset);
+    }
+    if walk.fixed.options.sequences {
+        walk.named_sequences.extend(found.stmt_sequence());
     }
     match found.finish(&walk.fixed, &mut walk.ids, &mut walk.list_entries, &walk.assign.lines) {
         Subprogram::Function(mut function) => {

@@ -24,9 +24,12 @@ pub(crate) mod file;
 mod functions;
 mod inline_lengths;
 mod inlined_subroutine;
+mod language;
 mod lists;
 mod locations;
+mod lone_sequences;
 pub(crate) mod memory;
+mod named_sequence;
 mod numbering;
 mod open_function;
 pub(crate) mod origins;
@@ -58,6 +61,7 @@ use crate::read::shared_lines::ReadLines;
 use crate::read::unit::entry_walk::all_entries;
 use crate::read::unit::locations::Locations;
 use crate::read::unit::memory::Memory;
+use crate::read::unit::named_sequence::count_uses;
 use crate::read::unit::source::UnitSource;
 use crate::read::unit::table_calls::listed_calls;
 use crate::read::unit::walk::Walk;
@@ -106,6 +110,7 @@ pub(crate) fn read<'f, E: Endianity>(
         .into_iter()
         .for_each(|erased| walk.out.records.erased.push(erased));
     walk.assign.settle(&mut walk.ids, &walk.out);
+    walk.assign.take_rows_of_others(&mut walk.ids, &walk.out);
     walk.out.records.listed = listed_calls(&walk.fixed, &mut walk.ids, &mut walk.callees, source.listed);
     // What no function has claimed by now is of a function that was folded, or of code without a function.
     walk.assign.keep_unclaimed(&mut walk.ids, !walk.out.records.erased.is_empty());
@@ -134,6 +139,10 @@ pub(crate) fn read<'f, E: Endianity>(
         || walk.out.records.calls.is_empty()
     {
         walk.out.records.emitted = in_program_order(&walk.assign.lines);
+    }
+    if let Some(uses) = &mut walk.out.records.sequences {
+        let values = std::mem::take(&mut walk.named_sequences);
+        count_uses(values, &walk.ids.diagnostics, uses);
     }
     let of_others = walk.list_entries.visited() + walk.assign.rows_of_others() as u64;
     walk.out.head.capped =

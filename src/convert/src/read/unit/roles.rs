@@ -3,6 +3,7 @@
 use crate::read::sections::abbreviations::Abbreviation;
 use crate::read::sections::entries::Wanted;
 use crate::read::unit::attributes as attribute;
+use crate::read::unit::language::LANGUAGE_NAME;
 use crate::read::unit::origins::IDENTITY;
 
 /// The role of an entry in the walk over a unit.
@@ -109,6 +110,7 @@ fn is_read(name: gimli::DwAt) -> bool {
         name,
         gimli::DW_AT_producer
             | gimli::DW_AT_language
+            | LANGUAGE_NAME
             | gimli::DW_AT_low_pc
             | gimli::DW_AT_high_pc
             | gimli::DW_AT_ranges

@@ -5,9 +5,13 @@ use crate::read::limits::MAX_PRODUCER;
 use crate::read::sections::bytes::Endianity;
 use crate::read::sections::entries::Entry;
 use crate::read::space::string_within;
+use crate::read::unit::language::{Language, Languages};
 use crate::read::unit::roles::Role;
 use crate::read::unit::walked_unit::{UnitEntries, WalkedUnit};
 use crate::toolchain::producers::Producer;
+
+/// The bytes of `DW_AT_producer` that are shown: it may have the whole command line.
+const MAX_PRODUCER_NAME: usize = 120;
 
 /// What a unit's compiler does to functions. See the fields of [`UnitHead`](crate::model::UnitHead) with the same names.
 pub(crate) struct Compiler {
@@ -18,6 +22,8 @@ pub(crate) struct Compiler {
     pub(crate) rewrites: Option<Together>,
     /// It counts as one that merges functions only because the text that names it is cut.
     pub(crate) is_cut: bool,
+    /// The beginning of its name, if the options ask for sequences; else empty.
+    pub(crate) producer: Vec<u8>,
 }
 
 /// Reads producer and language from the root DIE (DWARF 5 3.1.1).
@@ -26,7 +32,8 @@ pub(crate) fn compiler<'f, E: Endianity>(
     entries: &mut UnitEntries<'_, 'f, E>,
     mut entry: Entry<Role>,
 ) -> gimli::Result<Compiler> {
-    let (mut producer, mut language, mut is_long) = (Producer::default(), None, false);
+    let (mut producer, mut languages, mut is_long) = (Producer::default(), Languages::default(), false);
+    let mut name = Vec::new();
     while let Some(attribute) = entries.attribute(&mut entry)? {
         match attribute.name {
             gimli::DW_AT_producer => {
@@ -34,22 +41,20 @@ pub(crate) fn compiler<'f, E: Endianity>(
                 let text = text.as_ref().map_or(&[][..], |text| text.slice());
                 producer = Producer::of(text);
                 is_long = text.len() >= MAX_PRODUCER;
+                if unit.options.sequences {
+                    name = text[..text.len().min(MAX_PRODUCER_NAME)].to_vec();
+                }
             }
-            gimli::DW_AT_language => language = attribute.number(),
-            _ => {}
+            other => languages.note(other, attribute.number()),
         }
     }
-    let is = |of: gimli::DwLang| language == Some(of.0.into());
     // rustc and Swift always run LLVM's MergeFunctions, clang only with an option.
-    let merges = producer.merges || is(gimli::DW_LANG_Rust) || is(gimli::DW_LANG_Swift);
+    let merges = producer.merges || languages.are(Language::Rust) || languages.are(Language::Swift);
     // The rest of a cut command line may have any option.
     let is_cut = is_long && !merges && !producer.keeps_callees && !producer.merges_nothing;
     Ok(Compiler {
-        // GNU's assembler and clang write this code for the assembly of every processor.
-        assembly: is(gimli::DW_LANG_Mips_Assembler),
-        c: [gimli::DW_LANG_C89, gimli::DW_LANG_C, gimli::DW_LANG_C99, gimli::DW_LANG_C11, gimli::DW_LANG_C17]
-            .into_iter()
-            .any(is),
+        assembly: languages.are(Language::Assembly),
+        c: languages.are(Language::C),
         keeps_callees: producer.keeps_callees,
         merges_nothing: producer.merges_nothing,
         rewrites: match producer.keeps_callees {
@@ -64,5 +69,6 @@ pub(crate) fn compiler<'f, E: Endianity>(
             false => None,
         },
         is_cut,
+        producer: name,
     })
 }

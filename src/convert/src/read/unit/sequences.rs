@@ -348,7 +348,7 @@ impl Assign<'_> {
     }
 
     /// How far a sequence is from a function (see [`SourcePlace::distance`]).
-    fn distance<E: Endianity>(
+    pub(crate) fn distance<E: Endianity>(
         &mut self,
         ids: &mut Numbering<'_, '_, E>,
         place: SourcePlace<u16>,
@@ -365,7 +365,7 @@ impl Assign<'_> {
 }
 
 /// Where the source has a function. `first`: the first call that was inlined into it, if that is known. `is_bare`: no call was.
-fn place_of<E: Endianity>(
+pub(crate) fn place_of<E: Endianity>(
     ids: &Numbering<'_, '_, E>,
     origin: LocalOrigin,
     first: Option<InlinedFirst>,

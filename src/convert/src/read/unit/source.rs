@@ -20,6 +20,8 @@ pub(crate) struct UnitSource<'a, 'f, E: Endianity> {
     pub(crate) rows: FileTable<'a, 'f, E>,
     /// In place of them, if other units have the program too.
     pub(crate) shared_rows: Option<&'a dyn ReadLines>,
+    /// Of a split unit, the offset of the first line program of its object, if that is another's; else 0.
+    pub(crate) object_lines: u64,
     /// The unit's calls in `.debug_dcall`.
     pub(crate) listed: &'a [DirectCall],
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use gimli::AttributeValue;
 
-use crate::diagnostics::Kind;
+use crate::diagnostics::{Diagnostics, Kind};
 use crate::model::{Calls, DieOffset, How, ImageAddr, Lost, UnitErased};
 use crate::read::sections::bytes::Endianity;
 use crate::read::sections::entries::Entry;
@@ -12,6 +12,7 @@ use crate::read::sections::line::Lines;
 use crate::read::unit::addresses::{Addresses, DeadRange};
 use crate::read::unit::attributes as attribute;
 use crate::read::unit::inline_lengths::lost_tree;
+use crate::read::unit::named_sequence::{NamedSequence, covers, named_sequence};
 use crate::read::unit::numbering::Numbering;
 use crate::read::unit::open_function::OpenFunction;
 use crate::read::unit::origins::{DiePlace, SubprogramIdentity};
@@ -103,6 +104,11 @@ pub(crate) fn subprogram<'f, E: Endianity>(
 }
 
 impl<'f, E: Endianity> SubprogramEntry<'f, E> {
+    /// The value of its `DW_AT_LLVM_stmt_sequence`.
+    pub(crate) fn stmt_sequence(&self) -> Option<u64> {
+        self.stmt_sequence
+    }
+
     /// Decides if the subprogram is live, folded or removed. All its attributes together show it.
     pub(crate) fn finish(
         self,
@@ -112,10 +118,6 @@ impl<'f, E: Endianity> SubprogramEntry<'f, E> {
         lines: &Lines,
     ) -> Subprogram {
         let SubprogramEntry { place, die, bytes, identity, addresses, .. } = self;
-        // Producers of `.dwo` files disagree if the offset counts from the unit's line program or from the section.
-        let named = self.stmt_sequence.map(|value| [value.wrapping_add(unit.sequence_base), value]);
-        // dsymutil writes all ones if no row of the function survived. No sequence has this offset, so it needs no test.
-        let own_sequence = named.and_then(|offsets| offsets.into_iter().find_map(|at| lines.at_offset(at)));
         let SubprogramRanges { live: mut ranges, mut dead } =
             subprogram_ranges(unit, list_entries, &mut ids.diagnostics, die, &addresses);
         let mut found = None;
@@ -136,6 +138,12 @@ impl<'f, E: Endianity> SubprogramEntry<'f, E> {
             found = Some((origin, instance));
         }
         let live = !ranges.is_empty();
+        let named = named_sequence(self.stmt_sequence, unit.sequence_bases, lines, &ranges, &dead);
+        let own_sequence = match named {
+            NamedSequence::Live(own) if !live || covers(&lines.sequences[own], &ranges) => Some(own),
+            _ => None,
+        };
+        report_stale(named, (live, own_sequence), die, &mut ids.diagnostics);
         let how = if live && was_restored(unit, &addresses, bytes) {
             ids.diagnostics
                 .add(Kind::FoldedFunction, die.0, || format!("recovered at {:#x}", ranges[0].start));
@@ -160,7 +168,7 @@ impl<'f, E: Endianity> SubprogramEntry<'f, E> {
             None => ids.origins.finish(place, identity, &mut ids.diagnostics),
         };
         // If its own sequence is dead too, the linker removed the function and did not fold it.
-        if how.is_none() && named.is_some_and(|offsets| offsets.iter().any(|&at| lines.is_dead(at))) {
+        if how.is_none() && named == NamedSequence::Dead {
             // Not empty: `how` is `None` only after a range was added to it, if it had none.
             let DeadRange { len: size, part } = dead[0];
             let external = ids.origins.tables.is_external(origin);
@@ -193,5 +201,26 @@ impl<'f, E: Endianity> SubprogramEntry<'f, E> {
             all_tail_calls: self.all_tail_calls | self.all_calls,
             all_calls: self.all_calls,
         })
+    }
+}
+
+/// Counts a value that names no sequence, or one that cannot be the function's. `own`: if the function kept its address, and its sequence.
+fn report_stale(
+    named: NamedSequence,
+    (live, own): (bool, Option<usize>),
+    die: DieOffset,
+    diagnostics: &mut Diagnostics,
+) {
+    match named {
+        NamedSequence::Nothing => diagnostics.add(Kind::NoSequence, die.0, || {
+            format!("the DW_AT_LLVM_stmt_sequence of the function at .debug_info+{:#x} is the start of no line sequence", die.0)
+        }),
+        // A function that was removed or folded may name a dead sequence.
+        NamedSequence::Live(_) | NamedSequence::Dead if live && own.is_none() => {
+            diagnostics.add(Kind::SequenceElsewhere, die.0, || {
+                format!("the DW_AT_LLVM_stmt_sequence of the function at .debug_info+{:#x} is of code elsewhere", die.0)
+            });
+        }
+        _ => {}
     }
 }

@@ -46,6 +46,8 @@ pub(crate) struct Walk<'a, 'f, E: Endianity> {
     pub(crate) building: Vec<OpenFunction>,
     /// The functions whose expressions are read after the walk.
     pub(crate) with_locations: Vec<gimli::UnitOffset>,
+    /// The values of `DW_AT_LLVM_stmt_sequence`, if the options ask for them.
+    pub(crate) named_sequences: Vec<u64>,
     /// Empty trees with memory for reuse.
     pub(crate) spare: Vec<InlineTree>,
     pub(crate) list_entries: RangeEntries,
@@ -62,7 +64,7 @@ impl<'a, 'f, E: Endianity> Walk<'a, 'f, E> {
         limits: Limits,
         diagnostics: Diagnostics,
     ) -> Self {
-        let &UnitSource { space, unit, index, abbreviations, files, rows, .. } = source;
+        let &UnitSource { space, unit, index, abbreviations, files, rows, object_lines, .. } = source;
         let dwarf = &space.main.dwarf;
         let unit_offset = offset_of(&unit.header);
         let entry_bytes = unit.header.length_including_self();
@@ -81,9 +83,8 @@ impl<'a, 'f, E: Endianity> Walk<'a, 'f, E> {
         let limit = limits.of_others.saturating_add(1);
         let max_ranges =
             allowed_entries(held(ranges.len(), range_lists.len())).clamp(MIN_RANGES, MAX_RANGES).min(limit);
-        // In a `.dwo`, an offset in the line table counts from the skeleton's program.
         let split = dwarf.file_type == gimli::DwarfFileType::Dwo;
-        let sequence_base = rows.header.filter(|_| split).map_or(0, |header| header.offset().0 as u64);
+        let own_lines = rows.header.filter(|_| split).map_or(0, |header| header.offset().0 as u64);
         let origins = Origins {
             space,
             here: unit,
@@ -101,7 +102,7 @@ impl<'a, 'f, E: Endianity> Walk<'a, 'f, E> {
                 unit_offset,
                 code,
                 options,
-                sequence_base,
+                sequence_bases: [own_lines, object_lines, 0],
                 addresses: addresses(dwarf, unit),
                 max_kept: limits.kept,
             },
@@ -121,6 +122,7 @@ impl<'a, 'f, E: Endianity> Walk<'a, 'f, E> {
             },
             building: Vec::new(),
             with_locations: Vec::new(),
+            named_sequences: Vec::new(),
             spare: Vec::new(),
             list_entries: RangeEntries::new(max_ranges),
             plans: memory.plans,

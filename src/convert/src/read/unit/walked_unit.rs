@@ -8,6 +8,7 @@ use crate::read::options::ReadOptions;
 use crate::read::sections::abbreviations::Abbreviations;
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
 use crate::read::sections::entries::Entries;
+use crate::read::unit::named_sequence::SequenceBases;
 use crate::read::unit::roles::Role;
 
 pub(crate) type UnitEntries<'a, 'f, E> = Entries<'a, 'f, E, Role>;
@@ -21,8 +22,8 @@ pub(crate) struct WalkedUnit<'a, 'f, E: Endianity> {
     pub(crate) unit_offset: u64,
     pub(crate) code: &'a CodeSections,
     pub(crate) options: ReadOptions,
-    /// The offset from which `DW_AT_LLVM_stmt_sequence` may count instead of the start of the section.
-    pub(crate) sequence_base: u64,
+    /// From where a `DW_AT_LLVM_stmt_sequence` may count.
+    pub(crate) sequence_bases: SequenceBases,
     /// The unit's part of `.debug_addr`, if addresses have 8 bytes.
     pub(crate) addresses: &'f [u8],
     /// The most bytes of memory of the unit.

@@ -108,7 +108,8 @@ fn read_by<'f, E: Endianity>(
     let (listed, shared) = (task.tables.of_unit(offset), SharedUser::of(main, index));
     let shared_rows = shared.as_ref().map(|shared| shared as &dyn ReadLines);
     let (space, unit, rows) = (task.space, &unit, files);
-    let source = UnitSource { space, unit, index, abbreviations, files, rows, shared_rows, listed };
+    let source =
+        UnitSource { space, unit, index, abbreviations, files, rows, shared_rows, listed, object_lines: 0 };
     let (mut read, shared) = task.walk(&source, &mut diagnostics);
     steps.shared = shared;
     // A skeleton with children (`-fsplit-dwarf-inlining`) has all functions and inlined subroutines.

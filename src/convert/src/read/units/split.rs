@@ -278,7 +278,10 @@ fn from_sections<'d, 'f: 'd, E: Endianity>(
     let shared_rows = shared.as_ref().map(|shared| shared as &dyn ReadLines);
     let (space, unit) = (&space, &unit);
     // `listed` is empty: the call tables name units by offsets in the program's `.debug_info`.
-    let source = UnitSource { space, unit, index, abbreviations, files, rows, shared_rows, listed: &[] };
+    let object_lines = main.object_lines(skeleton.index).unwrap_or(0) as u64;
+    let listed = &[];
+    let source =
+        UnitSource { space, unit, index, abbreviations, files, rows, shared_rows, listed, object_lines };
     // Each unit of the file gets an equal part of what its lists allow, so that the order of the units does not count.
     steps.own = allowed_entries(held_by_lists(sections)) / headers.len().max(1) as u64;
     let (read, shared) = task.walk(&source, diagnostics);

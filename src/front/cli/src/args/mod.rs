@@ -416,13 +416,21 @@ pub(crate) struct Wave {
 #[command(after_help = "\
 Examples:
   foldsym verify app.fsym
-  foldsym verify app.fsym --against app")]
+  foldsym verify app.fsym --against app
+  foldsym verify --sequences app")]
 pub(crate) struct Verify {
-    #[arg(value_name = "FILE.fsym")]
+    /// A .fsym file; with --sequences a program
+    #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Compares the answers with the program's debug information
     #[arg(long, value_name = "PROGRAM")]
     pub(crate) against: Option<PathBuf>,
+    /// Counts the wrong line sequences that functions of the program FILE name (DW_AT_LLVM_stmt_sequence)
+    #[arg(long, conflicts_with = "against")]
+    pub(crate) sequences: bool,
+    /// Prints one JSON object
+    #[arg(long, requires = "sequences")]
+    pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }

@@ -1,7 +1,7 @@
-//! `foldsym verify`: checks a whole file, and compares it with its program.
+//! `foldsym verify`: checks a whole file, and compares it with its program; checks the line sequences that a program names.
 
 #[cfg(feature = "convert")]
-use foldsym_convert::{internal::verify_by_addr2line, verify_against};
+use foldsym_convert::{SequenceCounts, internal::verify_by_addr2line, verify_against, verify_sequences};
 
 use crate::args::Verify;
 use crate::commands::find::index::NameIndex;
@@ -13,6 +13,9 @@ use crate::io::mapped::Mapped;
 /// Checks every byte; with a program, every answer.
 #[inline(never)] // see `perform`
 pub(crate) fn run(args: &Verify) -> Result<u8, Failure> {
+    if args.sequences {
+        return sequences(args);
+    }
     let mapped = Mapped::open(&args.file)?;
     let file = crate::answer::open::open(&mapped)?;
     file.verify().map_err(|error| crate::answer::open::damaged(&mapped, error))?;
@@ -72,4 +75,77 @@ fn against(args: &Verify, program: &std::path::Path) -> Result<u8, Failure> {
 #[cfg(not(feature = "convert"))]
 fn against(_: &Verify, _: &std::path::Path) -> Result<u8, Failure> {
     Err(super::absent::needs_converter("verify --against"))
+}
+
+/// Counts what the functions of a program name as their line sequences; the exit code is 1 if a value is wrong.
+#[cfg(feature = "convert")]
+fn sequences(args: &Verify) -> Result<u8, Failure> {
+    crate::commands::convert::find_folders(&args.reading)?;
+    let check = verify_sequences(&args.file, &crate::commands::convert::options(&args.reading))?;
+    let all = check.counts();
+    let mut text = Vec::new();
+    if args.json {
+        let text_of = |bytes: &[u8]| serde_json::Value::from(String::from_utf8_lossy(bytes).into_owned());
+        let units = check.units.iter().map(|unit| {
+            let mut object = counts(&unit.counts);
+            object.insert("Offset".to_owned(), format!("{:#x}", unit.offset).into());
+            object.insert("Name".to_owned(), text_of(&unit.name));
+            object.insert("Producer".to_owned(), text_of(&unit.producer));
+            serde_json::Value::Object(object)
+        });
+        let mut object = counts(&all);
+        object.insert("Units".to_owned(), units.collect());
+        let producers = check.producers();
+        let producers = producers.iter().map(|(producer, units, of)| {
+            let mut object = counts(of);
+            object.insert("Producer".to_owned(), text_of(producer));
+            object.insert("Units".to_owned(), (*units).into());
+            serde_json::Value::Object(object)
+        });
+        object.insert("Producers".to_owned(), producers.collect());
+        text.extend_from_slice(serde_json::Value::Object(object).to_string().as_bytes());
+        text.push(b'\n');
+    } else {
+        let mut line = |name: &[u8], rest: String| {
+            crate::io::escape::push_escaped(&mut text, name);
+            text.extend_from_slice(rest.as_bytes());
+            text.push(b'\n');
+        };
+        for unit in check.units.iter().filter(|unit| unit.counts.is_wrong() || unit.counts.shared > 0) {
+            line(&unit.name, format!(" (unit at {:#x}): {}", unit.offset, said(&unit.counts)));
+        }
+        for (producer, units, of) in check.producers() {
+            line(producer, format!(": {units} units: {}", said(&of)));
+        }
+        for example in &check.examples {
+            line(b"first: ", String::new() + example);
+        }
+        line(args.file.as_os_str().as_encoded_bytes(), format!(": {}", said(&all)));
+    }
+    std::io::Write::write_all(&mut std::io::stdout().lock(), &text)?;
+    Ok(if all.is_wrong() { exit::NOTHING } else { 0 })
+}
+
+#[cfg(feature = "convert")]
+fn said(of: &SequenceCounts) -> String {
+    format!(
+        "{} functions name a line sequence: {} name none that exists, {} name another function's, {} share one",
+        of.values, of.no_sequence, of.of_another, of.shared
+    )
+}
+
+#[cfg(feature = "convert")]
+fn counts(of: &SequenceCounts) -> serde_json::Map<String, serde_json::Value> {
+    let all = [
+        ("Values", of.values),
+        ("NoSequence", of.no_sequence),
+        ("OfAnother", of.of_another),
+        ("Shared", of.shared),
+    ];
+    all.into_iter().map(|(name, count)| (name.to_owned(), count.into())).collect()
+}
+
+#[cfg(not(feature = "convert"))]
+fn sequences(_: &Verify) -> Result<u8, Failure> {
+    Err(super::absent::needs_converter("verify --sequences"))
 }

@@ -260,3 +260,42 @@ fn the_same_program_under_another_name_gives_the_same_bytes() {
     };
     assert!(named("one") == named("another-name"));
 }
+
+/// Two planted errors: a value that is the start of no sequence, which LLVM's verifier finds too, and another function's value.
+#[test]
+fn verify_counts_wrong_line_sequences() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = std::fs::read(program("objects.clang-stmt-sequence")).unwrap();
+    let value = 0x67u32.to_le_bytes();
+    let places: Vec<usize> =
+        whole.windows(4).enumerate().filter(|(_, bytes)| *bytes == value).map(|(at, _)| at).collect();
+    let [place] = places[..] else { panic!("the value is at {places:x?}") };
+    for (planted, code, expected) in
+        [(0x67u32, 0, [48, 0, 0, 0]), (0x68, 1, [48, 1, 0, 0]), (0x7f, 1, [48, 0, 1, 2])]
+    {
+        let mut bytes = whole.clone();
+        bytes[place..place + 4].copy_from_slice(&planted.to_le_bytes());
+        let path = common::file(folder.path(), "planted", &bytes);
+        let path = path.to_str().unwrap();
+        let json = foldsym(&["verify", "--sequences", "--json", path]);
+        assert_eq!((json.code, json.err.as_str()), (code, ""), "{planted:#x}");
+        let json: serde_json::Value = serde_json::from_str(&json.out).unwrap();
+        for of in [&json, &json["Units"][0], &json["Producers"][0]] {
+            let counts = ["Values", "NoSequence", "OfAnother", "Shared"].map(|key| of[key].as_u64().unwrap());
+            assert_eq!(counts, expected, "{planted:#x}");
+        }
+        assert_eq!(json["Units"][0]["Name"], "objects.cpp");
+        assert!(json["Units"][0]["Producer"].as_str().unwrap().contains("clang version"), "{json}");
+        let text = foldsym(&["verify", "--sequences", path]);
+        let [values, none, another, shared] = expected;
+        let said = format!(
+            "{path}: {values} functions name a line sequence: {none} name none that exists, {another} name another \
+             function's, {shared} share one"
+        );
+        assert_eq!((text.code, text.out.lines().last()), (code, Some(said.as_str())));
+        assert_eq!(text.out.contains("first: "), code == 1, "{}", text.out);
+    }
+    let ran = foldsym(&["verify", "--sequences", "--json", program("golang.amd64.debug").to_str().unwrap()]);
+    assert_eq!((ran.code, ran.out.contains("\"Values\":0")), (0, true), "{ran:?}");
+    assert_eq!(foldsym(&["verify", "--json", "x.fsym"]).code, 2);
+}

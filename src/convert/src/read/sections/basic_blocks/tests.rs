@@ -138,3 +138,30 @@ fn a_folded_section_of_blocks_is_the_first_functions() {
         (1, Some(SharedBlock { block: 0, id: 1, flags: 1 }))
     );
 }
+
+/// Two calls of 5 bytes at 1 and 9 in a block of 0x13 bytes. Version 3 has the offsets at which calls start (LLVM 21), versions 4 and 5
+/// those at which they end. In both the block's size is the sum.
+#[test]
+fn call_offsets_of_all_versions_give_the_size_of_the_block() {
+    let base = BASE.to_le_bytes();
+    let starts = [&[3, 0x20], &base[..], &[1, 0, 0, 2, 1, 8, 10, 1]].concat();
+    let ends = [&[4, 0x20], &base[..], &[1, 0, 0, 2, 6, 8, 5, 1]].concat();
+    let with_hash = [&[4, 0x60], &base[..], &[1, 0, 0, 2, 6, 8, 5, 1], &[0x88; 8]].concat();
+    let wide = [&[5, 0x60, 0], &base[..], &[1, 0, 0, 2, 6, 8, 5, 1], &[0x88; 8]].concat();
+    for (bytes, hashes) in [(starts, 0), (ends, 0), (with_hash, 1), (wide, 1)] {
+        let (map, diagnostics) = read_map(&[bytes.clone(), record(BASE + 64, &[[0, 0, 8, 1]])].concat());
+        assert_eq!(kinds(&diagnostics), [], "{bytes:x?}");
+        assert_eq!(map.blocks[0], Block { start: ImageAddr(BASE), size: 0x13, id: 0, flags: 1 });
+        assert_eq!((map.blocks.len(), map.counts.call_ends, map.counts.hashes), (2, 2, hashes), "{bytes:x?}");
+    }
+}
+
+/// mold and gold keep the record of a folded function, at the address of the function that remains, and the record of a removed one, at 0.
+#[test]
+fn records_of_folded_and_removed_functions_add_no_block() {
+    let all = [BASE, 0, BASE, BASE].map(|base| record(base, &[[0, 0, 8, 8], [1, 2, 6, 1]])).concat();
+    let other = record(BASE + 64, &[[0, 0, 9, 1]]);
+    let (map, diagnostics) = read_map(&[all, other].concat());
+    assert_eq!((map.blocks.len(), map.ranges.len(), map.counts.functions), (3, 2, 2));
+    assert_eq!(kinds(&diagnostics), [(Kind::DeadBlocks, 1), (Kind::FoldedBlocks, 2)]);
+}
