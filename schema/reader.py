@@ -47,7 +47,8 @@ SECTION_IDS = {
     1: "BUILD_ID", 2: "PIECES", 3: "FUNCTIONS", 4: "ORIGINS", 5: "EDGES", 6: "ROWS", 7: "SCOPES", 8: "NAMES",
     9: "FILES", 10: "GROUPS", 11: "MEMBERS", 12: "ALIASES", 13: "SECTIONS", 34: "SEGMENTS", 35: "UNWIND", 14: "NAME_INDEX", 15: "RECORD",
     16: "CALLS", 17: "BLOCKS", 18: "LOCATIONS", 19: "TAILS", 20: "STARTS", 21: "VTABLES", 22: "SLOTS",
-    30: "BLOCK_STARTS", 32: "BLOCK_RANGES", 33: "LOCATED", 36: "OVERRIDERS", 38: "IMPORTS", 39: "DATA", 40: "GUESSES"}
+    30: "BLOCK_STARTS", 32: "BLOCK_RANGES", 33: "LOCATED", 36: "OVERRIDERS", 38: "IMPORTS", 39: "DATA", 40: "GUESSES",
+    41: "DISPATCHES", 42: "TARGETS"}
 REQUIRED = (*range(2, 10), 20)
 MOST_SEGMENTS = 65536
 COLUMNS = {
@@ -64,6 +65,8 @@ COLUMNS = {
     "SLOTS": "address slot",
     "OVERRIDERS": "slot function doubtful",
     "GUESSES": "address caller callee",
+    "DISPATCHES": "address set",
+    "TARGETS": "set point function doubtful",
     "IMPORTS": "address name",
     "DATA": "address size name file line",
     "BLOCK_RANGES": "first entry next shared id flags",
@@ -478,6 +481,12 @@ class Check:
 
     def check_overriders(self):
         stacks.check_overriders(self.file)
+
+    def check_dispatches(self):
+        stacks.check_dispatches(self.file)
+
+    def check_targets(self):
+        stacks.check_targets(self.file)
 
     def check_guesses(self):
         stacks.check_guesses(self.file)

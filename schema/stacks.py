@@ -1,5 +1,5 @@
-"""Which function of a group ran (README.md, section 3): stacks to sets of functions, and what CALLS, TAILS, VTABLES, SLOTS and
-OVERRIDERS must hold.
+"""Which function of a group ran (README.md, section 3): stacks to sets of functions, and what CALLS, TAILS, VTABLES, SLOTS,
+OVERRIDERS, DISPATCHES and TARGETS must hold.
 
 A stack is a line: the exact address, then return addresses, innermost first; `=A` is an exact address further out
 (a frame that a signal interrupted), `?` a frame of another program. `vptr=A` after the first address is what the object
@@ -57,6 +57,10 @@ class Stacks:
             self.tails.setdefault(tail.function, []).append(tail.target)
         self.slots = {slot.address: slot.slot for slot in file.table("SLOTS")}
         self.overriders = {(record.slot, record.function): record.doubtful for record in file.table("OVERRIDERS")}
+        self.dispatches = {call.address: call.set for call in file.table("DISPATCHES")}
+        self.targets = {}
+        for target in file.table("TARGETS"):
+            self.targets.setdefault((target.set, target.point), {})[target.function] = target.doubtful
         self.vtables = {}
         for method in file.table("VTABLES"):
             self.vtables.setdefault(method.point, []).append(method)
@@ -100,6 +104,9 @@ class Stacks:
         fits = fits or [method for method in known if method.slot == 0]
         found = {method.function for method in fits}
         doubtful = any(method.doubtful for method in fits)
+        of_call = self.of_set(every, outer, 1 + vptr - self.base)
+        if of_call:
+            found, doubtful = set(of_call), any(of_call.values())
         if certainty == "exact" or len(found) != 1 or not found <= set(functions):
             return [certainty, sorted(functions)]
         if not doubtful:
@@ -107,6 +114,18 @@ class Stacks:
         if set(functions) == every and not certainty.startswith("likely: call"):
             return [f"likely: object {min(found)}", sorted(functions)]
         return [certainty, sorted(functions)]
+
+    def of_set(self, every, outer, point):
+        """{function: doubtful} of the set of a virtual call, as far as they are members."""
+        called = self.dispatches.get(outer[1] - self.base) if outer is not None and outer[0] == "return" else None
+        return {function: doubt for function, doubt in self.targets.get((called, point), {}).items() if function in every}
+
+    def by_set(self, every, outer):
+        """The word for a frame of which the callers tell nothing: by the set of the call, else by its slot."""
+        found = self.of_set(every, outer, 0)
+        if not found:
+            return self.by_slot(every, outer)
+        return f"likely: slot {min(found)}" if len(found) == 1 and not any(found.values()) else "ambiguous"
 
     def by_slot(self, every, outer):
         """The word for a frame of which the callers tell nothing: by the word of a table that the call goes through."""
@@ -149,7 +168,7 @@ class Stacks:
                     unknown = True
                     break
         if not named:
-            return self.by_slot(every, outer), every
+            return self.by_set(every, outer), every
         if unknown:
             possible = every
         if not lost and not merged and len(recorded) == 1 and (not by_tail if unknown else doubtful):
@@ -216,6 +235,26 @@ def check_overriders(file):
         need(0 <= record.slot < MOST_SLOT and 0 <= record.function < functions, f"overrider {i}: slot or function")
         need(record.function in grouped, f"overrider {i}: function {record.function} is in no group")
         need(0 <= record.doubtful <= 1, f"overrider {i}: doubtful")
+        before = here
+
+
+def check_dispatches(file):
+    before = -1
+    for i, call in enumerate(file.table("DISPATCHES")):
+        need(before < call.address, f"dispatch {i} is not after the one before it")
+        need(0 <= call.set, f"dispatch {i}: set")
+        before = call.address
+
+
+def check_targets(file):
+    functions, before = len(file.table("FUNCTIONS")), (-1, -1, -1)
+    grouped = {member.function for member in file.table("MEMBERS")}
+    for i, record in enumerate(file.table("TARGETS")):
+        here = record.set, record.point, record.function
+        need(before < here, f"target {i} is not after the one before it")
+        need(0 <= record.set and 0 <= record.point and 0 <= record.function < functions, f"target {i}: set, point or function")
+        need(record.function in grouped, f"target {i}: function {record.function} is in no group")
+        need(0 <= record.doubtful <= 1, f"target {i}: doubtful")
         before = here
 
 

@@ -446,6 +446,8 @@ fn the_independent_reader_holds_what_the_text_says_of_calls() {
         (22, "SLOTS"),
         (36, "OVERRIDERS"),
         (40, "GUESSES"),
+        (41, "DISPATCHES"),
+        (42, "TARGETS"),
         (38, "IMPORTS"),
         (39, "DATA"),
     ];

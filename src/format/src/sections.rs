@@ -88,6 +88,10 @@ sections! {
     DATA = 39;
     /// Likely callees of calls that were not recorded.
     GUESSES = 40;
+    /// Virtual calls with the set of functions that each may call.
+    DISPATCHES = 41;
+    /// The functions of these sets.
+    TARGETS = 42;
 }
 
 impl SectionId {
@@ -109,6 +113,8 @@ impl SectionId {
             Self::SLOTS => &["address", "slot"],
             Self::OVERRIDERS => &["slot", "function", "doubtful"],
             Self::GUESSES => &["address", "caller", "callee"],
+            Self::DISPATCHES => &["address", "set"],
+            Self::TARGETS => &["set", "point", "function", "doubtful"],
             Self::IMPORTS => &["address", "name"],
             Self::DATA => &["address", "size", "name", "file", "line"],
             Self::LOCATED => &["function", "kind", "place", "unit"],
@@ -135,6 +141,8 @@ impl SectionId {
             Self::SLOTS => slots::COLUMNS,
             Self::OVERRIDERS => overriders::COLUMNS,
             Self::GUESSES => guesses::COLUMNS,
+            Self::DISPATCHES => dispatches::COLUMNS,
+            Self::TARGETS => targets::COLUMNS,
             Self::IMPORTS => imports::COLUMNS,
             Self::DATA => data::COLUMNS,
             Self::LOCATED => located::COLUMNS,
@@ -356,6 +364,30 @@ pub mod overriders {
     pub const DOUBTFUL: usize = 2;
     /// Number of columns.
     pub const COLUMNS: u8 = 3;
+}
+
+/// Columns of DISPATCHES.
+pub mod dispatches {
+    /// Return address minus image_base.
+    pub const ADDRESS: usize = 0;
+    /// The number of a set of TARGETS.
+    pub const SET: usize = 1;
+    /// Number of columns.
+    pub const COLUMNS: u8 = 2;
+}
+
+/// Columns of TARGETS.
+pub mod targets {
+    /// The number of the set.
+    pub const SET: usize = 0;
+    /// 0: on any object; else 1 + vtable pointer minus image_base.
+    pub const POINT: usize = 1;
+    /// Function, of a group.
+    pub const FUNCTION: usize = 2;
+    /// 1: other functions of its group may run; else 0.
+    pub const DOUBTFUL: usize = 3;
+    /// Number of columns.
+    pub const COLUMNS: u8 = 4;
 }
 
 /// Columns of GUESSES.

@@ -7,8 +7,8 @@ use foldsym_format::features;
 use foldsym_format::header::{self, entry_field, field, flags};
 use foldsym_format::records::{file_code, line_code, locations, rows, scopes, unwind};
 use foldsym_format::sections::{
-    aliases, block_ranges, calls, data, edges, functions, groups, guesses, imports, located, members,
-    origins, overriders, pieces, segments, slots, tails, vtables,
+    aliases, block_ranges, calls, data, dispatches, edges, functions, groups, guesses, imports, located,
+    members, origins, overriders, pieces, segments, slots, tails, targets, vtables,
 };
 use foldsym_format::{Reason, SectionId, starts, table};
 
@@ -321,6 +321,12 @@ fn column(section: &str, name: &str) -> usize {
         ("OVERRIDERS", "slot") => overriders::SLOT,
         ("OVERRIDERS", "function") => overriders::FUNCTION,
         ("OVERRIDERS", "doubtful") => overriders::DOUBTFUL,
+        ("DISPATCHES", "address") => dispatches::ADDRESS,
+        ("DISPATCHES", "set") => dispatches::SET,
+        ("TARGETS", "set") => targets::SET,
+        ("TARGETS", "point") => targets::POINT,
+        ("TARGETS", "function") => targets::FUNCTION,
+        ("TARGETS", "doubtful") => targets::DOUBTFUL,
         ("GUESSES", "address") => guesses::ADDRESS,
         ("GUESSES", "caller") => guesses::CALLER,
         ("GUESSES", "callee") => guesses::CALLEE,

@@ -442,6 +442,19 @@ pub struct Overrider {
     pub doubtful: bool,
 }
 
+/// A function that a virtual call may call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The number of the set: [`Records::dispatches`](crate::records::Records::dispatches) has the calls.
+    pub set: u32,
+    /// Only on objects with this vtable pointer (their first word); `None`: on any object.
+    pub point: Option<ImageAddr>,
+    /// The function, of a group.
+    pub function: FunctionId,
+    /// Other functions of its group may run.
+    pub doubtful: bool,
+}
+
 /// The other names of one function; see [`Records::aliases`](crate::records::Records::aliases).
 #[derive(Clone)]
 pub struct Aliases<'f, 'd> {

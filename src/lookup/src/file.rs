@@ -27,6 +27,8 @@ pub struct SymbolFile<'d> {
     pub(crate) vtables: Table<'d>,
     pub(crate) slots: Table<'d>,
     pub(crate) overriders: Table<'d>,
+    pub(crate) dispatches: Table<'d>,
+    pub(crate) targets: Table<'d>,
     pub(crate) rows: &'d [u8],
     pub(crate) scopes: &'d [u8],
     pub(crate) names: Names<'d>,
@@ -64,6 +66,8 @@ impl<'d> SymbolFile<'d> {
             vtables: Table::EMPTY,
             slots: Table::EMPTY,
             overriders: Table::EMPTY,
+            dispatches: Table::EMPTY,
+            targets: Table::EMPTY,
             rows: &[],
             scopes: &[],
             names: Names::default(),
@@ -152,6 +156,8 @@ impl<'d> SymbolFile<'d> {
             SectionId::VTABLES => &mut self.vtables,
             SectionId::SLOTS => &mut self.slots,
             SectionId::OVERRIDERS => &mut self.overriders,
+            SectionId::DISPATCHES => &mut self.dispatches,
+            SectionId::TARGETS => &mut self.targets,
             SectionId::NAMES | SectionId::FILES => {
                 let names = if id == SectionId::NAMES { &mut self.names } else { &mut self.files };
                 return names.open_with_head(head, section);

@@ -51,6 +51,7 @@ pub mod basic_blocks;
 mod batch;
 mod by_return;
 mod cursor;
+mod dispatch;
 mod entities;
 mod error;
 mod file;

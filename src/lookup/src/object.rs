@@ -22,8 +22,8 @@ impl SymbolFile<'_> {
     /// is one. Changes nothing if the file does not know the vtable, if none of the vtable's functions is possible, or if the stack already
     /// shows which function ran.
     ///
-    /// Takes log2 of the records of VTABLES and of SLOTS, and for each function of the table, at most 1024,
-    /// [`foldsym_format::Header::max_group`] steps; together never more than [`MAX_FRAME_STEPS`].
+    /// Takes log2 of the records of VTABLES, SLOTS and DISPATCHES, for each function of the group log2 of the records of TARGETS, and for
+    /// each function of the table, at most 1024, [`foldsym_format::Header::max_group`] steps; together never more than [`MAX_FRAME_STEPS`].
     ///
     /// # Errors
     /// Damage at a place that it reads.
@@ -42,9 +42,14 @@ impl SymbolFile<'_> {
         let group = Group::read(self, id)?;
         let mut found = Resolved { group: Some(id), group_len: group.len(), ..Resolved::NONE };
         let mut left = MAX_FRAME_STEPS;
+        // A call whose static class is known says more than its slot alone.
+        self.name_dispatched(group, point, caller, &mut found, &mut left)?;
         let from = first(&self.vtables, VTABLES, (point, 0))?;
         // Methods known for the slot are better evidence than methods known for any call.
         for wanted in [slot, Some(0)].into_iter().flatten() {
+            if found.named_len != 0 {
+                break;
+            }
             // `verify` refuses a point with more records: the bound is for damaged files.
             for record in (from..self.vtables.len()).take(MAX_METHODS) {
                 steps::step();
@@ -60,9 +65,6 @@ impl SymbolFile<'_> {
                         found.guess_last();
                     }
                 }
-            }
-            if found.named_len != 0 {
-                break;
             }
         }
         // The functions that the callers leave are the ones that can have run.
@@ -105,10 +107,12 @@ impl SymbolFile<'_> {
 
     /// For a frame whose callers gave [`SymbolFile::resolve_one`] no member: puts those members of the group first that the program's
     /// vtables have in the slot of this call. If that is one member, and no vtable may lead to others, the answer is
-    /// [`Certainty::Likely`]. No member is ruled out. `caller` is the next frame out. Other frames stay as they are. Call it before
+    /// [`Certainty::Likely`]. Where the file has the set of functions that this virtual call may call, these come first in the same way. No
+    /// member is ruled out. `caller` is the next frame out. Other frames stay as they are. Call it before
     /// [`SymbolFile::resolve_object`], and before frames further in are resolved.
     ///
-    /// Takes log2 of the records of SLOTS, and for each function of the group log2 of the records of OVERRIDERS. After [`MAX_FRAME_STEPS`]
+    /// Takes log2 of the records of SLOTS and of DISPATCHES, and for each function of the group log2 of the records of OVERRIDERS and of
+    /// TARGETS. After [`MAX_FRAME_STEPS`]
     /// the frame stays unresolved.
     ///
     /// # Errors
@@ -116,14 +120,17 @@ impl SymbolFile<'_> {
     pub fn resolve_slot(&self, resolved: &mut Resolved, caller: Option<StackAddr>) -> Result<(), Error> {
         const OVERRIDERS: SectionId = SectionId::OVERRIDERS;
         let untold = resolved.open && resolved.named_len == 0 && !resolved.full;
-        let Some(id) = resolved.group.filter(|_| untold && !self.overriders.is_empty()) else {
+        let has_slots = !(self.overriders.is_empty() && self.dispatches.is_empty());
+        let Some(id) = resolved.group.filter(|_| untold && has_slots) else { return Ok(()) };
+        let group = Group::read(self, id)?;
+        let mut left = MAX_FRAME_STEPS;
+        if self.resolve_dispatch(resolved, group, caller, &mut left)? {
             return Ok(());
-        };
+        }
         let slot = self.slot(caller)?.filter(|slot| slot & slots::BY_OBJECT != 0);
         let Some(slot) = slot else { return Ok(()) };
-        let group = Group::read(self, id)?;
         // A search halves at most 2^32 records: 32 steps for each member.
-        if group.len() > MAX_FRAME_STEPS / SEARCH_STEPS {
+        if group.len() > left / SEARCH_STEPS {
             return Ok(());
         }
         let (slot, mut sure) = (slot & slots::WORD, true);

@@ -3,7 +3,7 @@
 pub use foldsym_format::names::Names;
 
 pub use crate::entities::{
-    Aliases, Call, CallHow, Edge, Function, Group, Method, Origin, Overrider, Owner, Piece,
+    Aliases, Call, CallHow, Edge, Function, Group, Method, Origin, Overrider, Owner, Piece, Target,
 };
 pub use crate::guesses::{Guess, Guesses};
 pub use crate::ids::{EdgeId, RowsOffset};
@@ -345,6 +345,40 @@ impl<'f, 'd> Records<'f, 'd> {
             Ok(Overrider {
                 slot: small(slot, OVERRIDERS, id)?,
                 function: FunctionId(small(function, OVERRIDERS, id)?),
+                doubtful: doubtful != 0,
+            })
+        })
+    }
+
+    /// The virtual calls with a set of functions that each may call: their return addresses, and the numbers of the sets in
+    /// [`Records::targets`].
+    ///
+    /// # Errors
+    /// Each record may be damaged.
+    pub fn dispatches(self) -> impl Iterator<Item = Result<(ReturnAddr, u32), Error>> + use<'f, 'd> {
+        const DISPATCHES: SectionId = SectionId::DISPATCHES;
+        let file = self.file;
+        (0..file.dispatches.len()).map(move |id| {
+            let [address, set] = file.dispatches.record(id).within(DISPATCHES)?;
+            let address = file.header().image_base.wrapping_add(large(address, DISPATCHES, id)?);
+            Ok((ReturnAddr(address), small(set, DISPATCHES, id)?))
+        })
+    }
+
+    /// The functions of groups that virtual calls may call, by set. [`SymbolFile::resolve_slot`] resolves frames by them.
+    ///
+    /// # Errors
+    /// Each record may be damaged.
+    pub fn targets(self) -> impl Iterator<Item = Result<Target, Error>> + use<'f, 'd> {
+        const TARGETS: SectionId = SectionId::TARGETS;
+        let file = self.file;
+        (0..file.targets.len()).map(move |id| {
+            let [set, point, function, doubtful] = file.targets.record(id).within(TARGETS)?;
+            let point = large(point, TARGETS, id)?.checked_sub(1);
+            Ok(Target {
+                set: small(set, TARGETS, id)?,
+                point: point.map(|point| ImageAddr(file.header().image_base.wrapping_add(point))),
+                function: FunctionId(small(function, TARGETS, id)?),
                 doubtful: doubtful != 0,
             })
         })

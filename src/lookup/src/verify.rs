@@ -63,6 +63,8 @@ impl SymbolFile<'_> {
             (SectionId::VTABLES, &self.vtables),
             (SectionId::SLOTS, &self.slots),
             (SectionId::OVERRIDERS, &self.overriders),
+            (SectionId::DISPATCHES, &self.dispatches),
+            (SectionId::TARGETS, &self.targets),
         ];
         // Headers first: the checks of records trust the places and widths in them.
         for (section, table) in tables {
@@ -84,6 +86,7 @@ impl SymbolFile<'_> {
             blocks.verify()?;
         }
         self.verify_vtables()?;
+        self.verify_dispatches()?;
         Guesses::open(self)?.verify()?;
         Imports::open(self)?.verify()?;
         Variables::open(self)?.verify()?;

@@ -1,6 +1,7 @@
 //! Tests what an object's vtable pointer adds to a stack: each rule of the specification by a file made for it.
 
 use foldsym_lookup::{Certainty, Evidence, ImageAddr, Resolved, ReturnAddr, StackAddr, SymbolFile};
+use foldsym_testkit::writer::Contents;
 use foldsym_testkit::writer::folded::{BASE, Folded, Place};
 
 /// The vtable pointer of the class; another vtable, whose functions are in no group here.
@@ -33,6 +34,16 @@ fn ask_beside(
     contents.vtables = vtables.to_vec();
     contents.slots = vec![[BY_SLOT as i64, slot]];
     contents.overriders = overriders.to_vec();
+    ask_file(&program, &contents, vptr, caller)
+}
+
+/// As [`ask_beside`], of any file.
+fn ask_file(
+    program: &Folded,
+    contents: &Contents,
+    vptr: i64,
+    caller: Option<u64>,
+) -> (Option<Certainty>, Option<Evidence>, Vec<u32>) {
     let bytes = contents.file();
     let file = SymbolFile::open(&bytes).unwrap();
     file.verify().unwrap();
@@ -113,6 +124,59 @@ fn one_function_at_the_slot_of_all_tables_is_likely() {
     // Two functions, or one table that may lead to others: they come first, and the word does not change.
     assert_eq!(of(BY_OBJECT + 4, &[[4, 3, 0], [4, 4, 0]], Some(BY_SLOT)), (AMBIGUOUS, None, vec![3, 4, 2]));
     assert_eq!(of(BY_OBJECT + 4, &[[4, 3, 1]], Some(BY_SLOT)), (AMBIGUOUS, None, vec![3, 2, 4]));
+}
+
+/// Of a call with the set of its virtual method, and word 4 of vtables beside it.
+fn ask_set(
+    targets: &[[i64; 4]],
+    vtables: &[[i64; 4]],
+    vptr: i64,
+    caller: Option<u64>,
+) -> (Option<Certainty>, Option<Evidence>, Vec<u32>) {
+    const BY_OBJECT: i64 = 1 << 16;
+    let mut program = Folded::new(2, &[3]);
+    program.call(BASE + DIRECT, None, 3, 0);
+    let mut contents = program.contents();
+    contents.vtables = vtables.to_vec();
+    contents.slots = vec![[BY_SLOT as i64, BY_OBJECT + 4]];
+    contents.overriders = vec![[4, 2, 0]];
+    contents.dispatches = vec![[BY_SLOT as i64, 7], [DIRECT as i64, 7]];
+    contents.targets = targets.to_vec();
+    ask_file(&program, &contents, vptr, caller)
+}
+
+#[test]
+fn the_set_of_a_call_says_more_than_its_slot() {
+    let slot = Some(Evidence::VirtualSlot);
+    let of = |targets: &[[i64; 4]], caller| ask_set(targets, &[], OTHER, caller);
+    // Nothing is ruled out: the compiler may have merged two calls.
+    assert_eq!(of(&[[7, 0, 3, 0]], Some(BY_SLOT)), (LIKELY, slot, vec![3, 2, 4]));
+    assert_eq!(of(&[[7, 0, 3, 1]], Some(BY_SLOT)), (AMBIGUOUS, None, vec![3, 2, 4]));
+    assert_eq!(of(&[[7, 0, 3, 0], [7, 0, 4, 0]], Some(BY_SLOT)), (AMBIGUOUS, None, vec![3, 4, 2]));
+    // A set without a member of this group, and that of another call: the slot decides.
+    for targets in [[7, 0, 0, 0], [6, 0, 3, 0], [7, 1 + POINT, 3, 0]] {
+        assert_eq!(of(&[targets], Some(BY_SLOT)), (LIKELY, slot, vec![2, 3, 4]));
+    }
+    // The compiler's record of the callee is better evidence.
+    assert_eq!(of(&[[7, 0, 4, 0]], Some(DIRECT)), (EXACT, Some(Evidence::DirectCall), vec![3]));
+    assert_eq!(of(&[[7, 0, 3, 0]], Some(UNKNOWN)), (AMBIGUOUS, None, vec![2, 3, 4]));
+}
+
+#[test]
+fn the_set_of_a_call_and_the_object_name_one_function() {
+    let object = [7, 1 + POINT, 4, 0];
+    let of = |targets: &[[i64; 4]], vptr, caller| ask_set(targets, &[[POINT, 3, 1 + 4, 0]], vptr, caller);
+    assert_eq!(of(&[object], POINT, Some(BY_SLOT)), (EXACT, VTABLE, vec![4]));
+    // Several members may be those of the set: the object leaves one.
+    assert_eq!(of(&[[7, 0, 3, 0], [7, 0, 4, 0], object], POINT, Some(BY_SLOT)), (EXACT, VTABLE, vec![4]));
+    // Another call, and another object: the word of the table decides, or nothing.
+    assert_eq!(of(&[[6, 1 + POINT, 4, 0]], POINT, Some(BY_SLOT)), (EXACT, VTABLE, vec![3]));
+    assert_eq!(of(&[object], OTHER, Some(UNKNOWN)), (AMBIGUOUS, None, vec![2, 3, 4]));
+    // Others may have run on the object.
+    let doubtful = [7, 1 + POINT, 4, 1];
+    assert_eq!(of(&[doubtful], POINT, Some(BY_SLOT)), (LIKELY, VTABLE, vec![4, 2, 3]));
+    let two = [[7, 1 + POINT, 2, 1], doubtful];
+    assert_eq!(of(&two, POINT, Some(BY_SLOT)).2[0], 2);
 }
 
 #[test]

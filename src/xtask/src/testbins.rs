@@ -7,6 +7,8 @@ use std::process::Command;
 #[allow(dead_code, unreachable_pub)]
 use foldsym_testkit::cases;
 
+use crate::corpus;
+
 const HELP: &str = "cargo xtask testbins [--update] [--only TEXT] [--list] [--no-expected]
   builds the test programs into a temporary folder and says which differ from testbins/built
   --update       writes them to testbins/built, and their answers to testbins/expected
@@ -19,6 +21,8 @@ const HELP: &str = "cargo xtask testbins [--update] [--only TEXT] [--list] [--no
 const TOOLS: &[(&str, &str)] = &[
     ("CLANG", "llvm:clang"),
     ("CLANGXX", "llvm:clang++"),
+    // `cargo xtask corpus sid` makes it.
+    ("CLANGXX_23", "sid:clang++"),
     ("LLD", "llvm:ld.lld"),
     ("LD64", "llvm:ld64.lld"),
     ("DSYMUTIL", "llvm:dsymutil"),
@@ -189,13 +193,18 @@ fn find_tools() -> (Vec<Tool>, Vec<Tool>) {
     let on_path = |tool: &str| std::env::split_paths(&path).map(|dir| dir.join(tool)).find(|p| p.is_file());
     let (mut found, mut missing) = (Vec::new(), Vec::new());
     for (var, tool) in TOOLS {
+        let of_sid = tool.strip_prefix("sid:").map(|tool| corpus::sid_llvm().join(tool));
         let program = match tool.strip_prefix("llvm:") {
+            _ if of_sid.is_some() => of_sid.filter(|p| p.is_file()),
             Some(tool) => Some(Path::new(&llvm).join(tool)).filter(|p| p.is_file()).or_else(|| on_path(tool)),
             None => on_path(tool),
         };
         match program {
             Some(program) => found.push(((*var).to_owned(), program.display().to_string())),
-            None => missing.push(((*var).to_owned(), tool.trim_start_matches("llvm:").to_owned())),
+            None => missing.push((
+                (*var).to_owned(),
+                tool.trim_start_matches("llvm:").trim_start_matches("sid:").to_owned(),
+            )),
         }
     }
     (found, missing)

@@ -14,4 +14,5 @@ mod objects;
 mod oracles;
 mod recorded;
 mod unwind;
+mod virtual_calls;
 mod walk;

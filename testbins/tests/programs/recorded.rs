@@ -10,14 +10,14 @@ use foldsym_testbins::root;
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
 
 /// A converted program and where its symbols are.
-struct Program {
+pub(super) struct Program {
     bytes: Vec<u8>,
     fsym: Vec<u8>,
     report: Report,
 }
 
 impl Program {
-    fn new(name: &str) -> Program {
+    pub(super) fn new(name: &str) -> Program {
         let path = root().join("built").join(name);
         let folder = tempfile::tempdir().unwrap();
         let output = folder.path().join("out.fsym");
@@ -29,7 +29,7 @@ impl Program {
         self.report.diagnostics.count(kind)
     }
 
-    fn symbol(&self, name: &str) -> (u64, u64) {
+    pub(super) fn symbol(&self, name: &str) -> (u64, u64) {
         let file = object::File::parse(&*self.bytes).unwrap();
         let symbol = file.symbols().find(|symbol| symbol.name() == Ok(name)).unwrap();
         (symbol.address(), symbol.size())
@@ -52,7 +52,7 @@ impl Program {
     }
 
     /// Where the call through a word of the table returns to: `call *(%rax)` or `call *8(%rax)`.
-    fn indirect_call(&self, caller: &str) -> u64 {
+    pub(super) fn indirect_call(&self, caller: &str) -> u64 {
         let (start, size) = self.symbol(caller);
         let file = object::File::parse(&*self.bytes).unwrap();
         let section =
@@ -68,7 +68,12 @@ impl Program {
     }
 
     /// The same, on an object with this pointer to its virtual functions.
-    fn who_of(&self, pc: u64, backs: &[u64], vptr: Option<u64>) -> (Option<Certainty>, Vec<String>) {
+    pub(super) fn who_of(
+        &self,
+        pc: u64,
+        backs: &[u64],
+        vptr: Option<u64>,
+    ) -> (Option<Certainty>, Vec<String>) {
         let (certainty, mut names) = self.likeliest_first(pc, backs, vptr);
         names.sort();
         (certainty, names)
@@ -123,7 +128,7 @@ impl Program {
     }
 
     /// The same of the innermost frame, by the slot of the call that returns to `back` too; the likeliest first.
-    fn by_slot(&self, pc: u64, back: u64) -> (Option<Certainty>, Vec<String>) {
+    pub(super) fn by_slot(&self, pc: u64, back: u64) -> (Option<Certainty>, Vec<String>) {
         let file = SymbolFile::open(&self.fsym).unwrap();
         let caller = StackAddr::Return(ReturnAddr(back));
         let outer = file.resolve_one(caller, None).unwrap();

@@ -209,6 +209,9 @@ named! {
         /// Limit: folded functions that the functions at one slot of all vtables reach by tail calls. If there are more, a call
         /// through that slot proves nothing, and fewer answers are `exact`.
         PassedOn => "skipped_class_passed_on",
+        /// Limit: steps of following virtual calls whose static class is known. Of later calls the static class does not count, and
+        /// fewer answers are `likely` or `exact`.
+        CallTargets => "skipped_class_call_targets",
         /// Limit: subobjects of an object of one class, itself included. If there are more, fewer words of the class's vtables
         /// show which method they lead to, and fewer answers are `likely`.
         Subobjects => "skipped_class_subobjects",

@@ -1,4 +1,4 @@
-//! Writes CALLS, TAILS, VTABLES, SLOTS, OVERRIDERS and GUESSES: the callees of calls into folded code (schema, section 3).
+//! Writes CALLS, TAILS, VTABLES, SLOTS, OVERRIDERS, GUESSES, DISPATCHES and TARGETS: the callees of calls into folded code (schema, section 3).
 
 use super::outline::Outline;
 use super::section::{MAX_SPAN, Section};
@@ -40,6 +40,22 @@ pub(super) fn sections(keys: &Keys, outline: &Outline, image_base: u64) -> (Vec<
         .iter()
         .map(|key| [i64::from(key.slot), rank(key.function), i64::from(key.doubtful)])
         .collect();
+    let dispatches: Vec<[i64; 2]> = keys
+        .dispatches
+        .iter()
+        .filter_map(|key| Some([offset(key.return_addr)?, i64::from(key.set)]))
+        .collect();
+    let mut targets: Vec<[i64; 4]> = keys
+        .targets
+        .iter()
+        .filter_map(|key| {
+            let point = match key.point {
+                None => 0,
+                Some(point) => offset(point)? + 1,
+            };
+            Some([i64::from(key.set), point, rank(key.function), i64::from(key.doubtful)])
+        })
+        .collect();
     let mut guesses: Vec<[i64; 3]> = keys
         .guesses
         .iter()
@@ -48,21 +64,25 @@ pub(super) fn sections(keys: &Keys, outline: &Outline, image_base: u64) -> (Vec<
         })
         .collect();
     let all = keys.calls.len() + keys.vtables.len() + keys.slots.len() + keys.guesses.len();
-    let left_out = (all - calls.len() - vtables.len() - through.len() - guesses.len()) as u64;
+    let of_sets = (keys.dispatches.len() - dispatches.len()) + (keys.targets.len() - targets.len());
+    let left_out = (all - calls.len() - vtables.len() - through.len() - guesses.len() + of_sets) as u64;
     // The file orders records by rank, which is not the order of the model's ids.
     calls.sort_unstable();
     tails.sort_unstable();
     vtables.sort_unstable();
     overriders.sort_unstable();
     guesses.sort_unstable();
+    targets.sort_unstable();
     let mut sections = Vec::new();
-    // SLOTS are sorted by address alone, and [`Keys`] has them in that order.
+    // SLOTS and DISPATCHES are sorted by address alone, and [`Keys`] has them in that order.
     add(&mut sections, SectionId::CALLS, &calls);
     add(&mut sections, SectionId::TAILS, &tails);
     add(&mut sections, SectionId::VTABLES, &vtables);
     add(&mut sections, SectionId::SLOTS, &through);
     add(&mut sections, SectionId::OVERRIDERS, &overriders);
     add(&mut sections, SectionId::GUESSES, &guesses);
+    add(&mut sections, SectionId::DISPATCHES, &dispatches);
+    add(&mut sections, SectionId::TARGETS, &targets);
     (sections, left_out)
 }
 

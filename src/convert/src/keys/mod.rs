@@ -101,6 +101,6 @@ pub(crate) fn keys<'f>(
             format!("gave up after {what}: some calls stay `ambiguous`")
         });
     }
-    let objects::classes::ObjectKeys { slots, vtables, overriders } = found;
-    Keys { calls, tails, slots, vtables, overriders, guesses, unknown_calls, counts }
+    let objects::classes::ObjectKeys { slots, vtables, overriders, dispatches, targets } = found;
+    Keys { calls, tails, slots, vtables, overriders, dispatches, targets, guesses, unknown_calls, counts }
 }

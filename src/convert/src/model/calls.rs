@@ -19,14 +19,20 @@ pub struct Calls {
 pub(crate) struct UnitCall {
     /// 0 for none: no instruction is before address 0.
     return_addr: u64,
-    /// [`NO_CALLEE`] for none.
+    /// The callee, or the method of a virtual call; [`NO_CALLEE`] for none.
     callee: u32,
     /// The word of a table in memory through which the call goes (a virtual call's slot); [`super::NONE16`] if it
     /// goes another way, or if that is not recorded.
     pub slot: u16,
-    /// 1 for a tail call, else 0.
-    tail: u16,
+    /// [`TAIL`], [`VIRTUAL`].
+    flags: u16,
 }
+
+/// Flag of a [`UnitCall`]: a tail call.
+const TAIL: u16 = 1;
+
+/// Flag of a [`UnitCall`]: `callee` is the method that a virtual call names.
+const VIRTUAL: u16 = 2;
 
 /// A unit has fewer callees: each takes an entry of its own.
 const NO_CALLEE: u32 = u32::MAX;
@@ -43,8 +49,13 @@ impl UnitCall {
             return_addr: return_addr.map_or(0, |address| address.0),
             callee: callee.map_or(NO_CALLEE, |callee| callee.0),
             slot,
-            tail: tail.into(),
+            flags: if tail { TAIL } else { 0 },
         }
+    }
+
+    /// The same call as a virtual call: this is the declaration of the method in the static class of the object.
+    pub(crate) fn with_method(self, method: LocalCallee) -> UnitCall {
+        UnitCall { callee: method.0, flags: self.flags | VIRTUAL, ..self }
     }
 
     /// Address of the instruction after the call; `None` for a tail call, and if the linker erased it.
@@ -54,12 +65,22 @@ impl UnitCall {
 
     /// `None` if the call goes through a register or memory.
     pub(crate) fn callee(&self) -> Option<LocalCallee> {
+        self.named().filter(|_| self.flags & VIRTUAL == 0)
+    }
+
+    /// The declaration that a virtual call names: that of the method in the static class of the object. The callee is this method, or
+    /// overrides it.
+    pub(crate) fn method(&self) -> Option<LocalCallee> {
+        self.named().filter(|_| self.flags & VIRTUAL != 0)
+    }
+
+    fn named(&self) -> Option<LocalCallee> {
         (self.callee != NO_CALLEE).then_some(LocalCallee(self.callee))
     }
 
     /// A tail call: the callee takes over the function's frame.
     pub(crate) fn is_tail(&self) -> bool {
-        self.tail != 0
+        self.flags & TAIL != 0
     }
 }
 

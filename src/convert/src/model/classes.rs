@@ -46,7 +46,7 @@ pub(crate) struct UnitMethod {
     pub slot: u16,
 }
 
-/// A vtable that the unit describes (clang's `_vtable$`).
+/// A vtable that the unit describes (clang's `__clang_vtable`, before clang 23 `_vtable$`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct UnitVtable {
     /// The address of the table's symbol, which an object's pointer does not hold.
@@ -85,6 +85,25 @@ pub struct VtableKey {
     pub doubtful: bool,
     /// Several members have a doubtful key for this call, and this one comes first. It is a guess.
     pub guessed: bool,
+}
+
+/// A virtual call of which the compiler recorded the method of the static class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DispatchKey {
+    pub return_addr: ImageAddr,
+    /// The number of a set of [`TargetKey`]s.
+    pub set: u32,
+}
+
+/// A member of a group that runs after the calls of a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TargetKey {
+    pub set: u32,
+    /// The vtable pointer of the object that it runs on; `None`: any object.
+    pub point: Option<ImageAddr>,
+    pub function: FuncId,
+    /// Other members may run.
+    pub doubtful: bool,
 }
 
 /// The places in a unit of classes whose vtable the program may have from this unit.

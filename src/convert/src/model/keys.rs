@@ -1,6 +1,6 @@
 //! The keys: data that show which of the functions that share code ran.
 
-use super::classes::{OverriderKey, SlotKey, VtableKey};
+use super::classes::{DispatchKey, OverriderKey, SlotKey, TargetKey, VtableKey};
 use super::ids::{FuncId, ImageAddr};
 
 /// The callee of the call before a return address.
@@ -58,6 +58,10 @@ pub struct Keys {
     pub vtables: Vec<VtableKey>,
     /// Sorted, one per slot and function.
     pub overriders: Vec<OverriderKey>,
+    /// Sorted, one per address.
+    pub dispatches: Vec<DispatchKey>,
+    /// Sorted, one per set, point and function.
+    pub targets: Vec<TargetKey>,
     /// Guesses for calls that nothing recorded: sorted, one per call.
     pub guesses: Vec<(CallFrom, FuncId)>,
     /// By function: return addresses of calls whose callee the compiler did not know. Filled only if the file stores

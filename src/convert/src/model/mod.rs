@@ -28,7 +28,8 @@ pub use calls::Calls;
 pub(crate) use calls::{CalleePlace, UnitCall, UnitCallee};
 pub use classes::VtableKey;
 pub(crate) use classes::{
-    ClassPlaces, ClassUnit, OverriderKey, SlotKey, UnitBase, UnitClass, UnitMethod, UnitVtable,
+    ClassPlaces, ClassUnit, DispatchKey, OverriderKey, SlotKey, TargetKey, UnitBase, UnitClass, UnitMethod,
+    UnitVtable,
 };
 pub(crate) use codeless::Codeless;
 pub use foldsym_format::Reason;

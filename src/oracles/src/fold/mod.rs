@@ -49,6 +49,7 @@ const HELP: &str = "cargo xtask fold [OPTIONS]
   --foldsym BIN    another build of foldsym than this checkout's
   --keep           leaves the programs where they were made, and says where
   --out FILE       writes the tables there too, as a page of benches/results
+  FOLDSYM_LLVM=D   the folder of the LLVM tools; corpus/sid-llvm has clang 23 (`cargo xtask corpus sid`)
   --emit S DIR     writes the sources of seed S to DIR, with as many stacks as --stacks says, and ends";
 
 struct FoldOptions {

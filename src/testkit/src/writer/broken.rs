@@ -66,6 +66,7 @@ pub fn row_records() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
 }
 
 /// What is broken, the number of the section, and the file. The last is of [`sound_calls`].
+// Long because each rule of these sections has its case.
 pub fn calls() -> Vec<(&'static str, u32, Vec<u8>)> {
     const GROUPS: u32 = 10;
     const MEMBERS: u32 = 11;
@@ -75,6 +76,8 @@ pub fn calls() -> Vec<(&'static str, u32, Vec<u8>)> {
     const SLOTS: u32 = 22;
     const OVERRIDERS: u32 = 36;
     const GUESSES: u32 = 40;
+    const DISPATCHES: u32 = 41;
+    const TARGETS: u32 = 42;
     const IMPORTS: u32 = 38;
     const DATA: u32 = 39;
     let sound = sound_calls();
@@ -131,6 +134,16 @@ pub fn calls() -> Vec<(&'static str, u32, Vec<u8>)> {
     add("a negative slot of a function", OVERRIDERS, &|c| c.overriders[0][0] = -1);
     add("a slot of a function that is too large", OVERRIDERS, &|c| c.overriders[1][0] = 65535);
     add("a function that neither stands there nor may", OVERRIDERS, &|c| c.overriders[0][2] = 2);
+    add("a virtual call before the one before it", DISPATCHES, &|c| c.dispatches.swap(0, 1));
+    add("two sets of one call", DISPATCHES, &|c| c.dispatches.insert(1, [c.dispatches[0][0], 1]));
+    add("a virtual call below the program", DISPATCHES, &|c| c.dispatches[0][0] = -1);
+    add("a negative set of a call", DISPATCHES, &|c| c.dispatches[1][1] = -1);
+    add("a function of a set before the one before it", TARGETS, &|c| c.targets.swap(0, 1));
+    add("two records of one function of a set", TARGETS, &|c| c.targets.insert(1, c.targets[0]));
+    add("a negative set", TARGETS, &|c| c.targets[0][0] = -1);
+    add("a negative point of a set", TARGETS, &|c| c.targets[0][1] = -1);
+    add("a function of a set that is not there", TARGETS, &|c| c.targets[2][2] = c.functions.len() as i64);
+    add("a function of a set with an unknown mark", TARGETS, &|c| c.targets[0][3] = 2);
     add("a guess before the one before it", GUESSES, &|c| c.guesses.swap(0, 1));
     add("two guesses of one call", GUESSES, &|c| c.guesses.insert(1, [c.guesses[0][0], 0, 3]));
     add("a guessed call below the program", GUESSES, &|c| c.guesses[0][0] = -1);
@@ -170,6 +183,8 @@ pub fn sound_calls() -> Contents {
     contents.slots = vec![[0x1004, 4], [0x1010, 65536]];
     contents.overriders = vec![[0, 2, 0], [0, 3, 1]];
     contents.guesses = vec![[0x1010, 0, 2], [0x1020, 0, 3]];
+    contents.dispatches = vec![[0x1004, 0], [0x1010, 1]];
+    contents.targets = vec![[0, 0, 2, 0], [0, 1 + 0x8000, 2, 1], [1, 0, 3, 1]];
     contents.imports = vec![[0x1010, 0], [0x1024, 1]];
     contents.variables = vec![[0x8000, 4, 0, 0, 0], [0x8008, 0, 1, 0, 7]];
     contents

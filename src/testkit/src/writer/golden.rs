@@ -111,6 +111,8 @@ pub fn contents() -> Contents {
         overriders: Vec::new(),
         //   address caller callee
         guesses: vec![[0x1018, 0, 3], [0x1030, 0, 4], [0x1048, 1 + 4, 3]],
+        dispatches: Vec::new(),
+        targets: Vec::new(),
         //   address name
         imports: vec![[0x1018, 6], [0x1028, 8], [0x1104, 1]],
         variables: Vec::new(),

@@ -2,6 +2,8 @@
 //!
 //! It shares no code with the project's writer or reader, so that both can be wrong only where the text is. It writes what the format
 //! allows, not what is small: names are one token each.
+//!
+//! Long because it writes every section of the format.
 
 pub mod broken;
 pub mod folded;
@@ -387,6 +389,8 @@ pub struct Contents {
     pub slots: Vec<[i64; 2]>,
     pub overriders: Vec<[i64; 3]>,
     pub guesses: Vec<[i64; 3]>,
+    pub dispatches: Vec<[i64; 2]>,
+    pub targets: Vec<[i64; 4]>,
     pub imports: Vec<[i64; 2]>,
     pub variables: Vec<[i64; 5]>,
     /// Address minus image_base, size, flags, name.
@@ -439,6 +443,8 @@ impl Contents {
         optional(&mut sections, 38, &self.imports, log2);
         optional(&mut sections, 39, &self.variables, log2);
         optional(&mut sections, 40, &self.guesses, log2);
+        optional(&mut sections, 41, &self.dispatches, log2);
+        optional(&mut sections, 42, &self.targets, log2);
         // A section that no version knows yet: readers skip it.
         sections.push((900, b"later".to_vec()));
         sections
@@ -548,7 +554,7 @@ impl Contents {
 /// Section 2: what the directory repeats of a section.
 fn head(id: u32, data: &[u8]) -> &[u8] {
     let len = match id {
-        2..=5 | 10..=12 | 16 | 19 | 21 | 22 | 32 | 33 | 36 => 8,
+        2..=5 | 10..=12 | 16 | 19 | 21 | 22 | 32 | 33 | 36 | 41 | 42 => 8,
         8 | 9 => 24 + 4 * data.get(23).map_or(0, |&bits| usize::from(bits)),
         20 | 30 => 24,
         _ => 0,

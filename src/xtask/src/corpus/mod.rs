@@ -18,7 +18,7 @@ const HELP: &str = "cargo xtask corpus [kernel|libc|ripgrep|rocksdb [VARIANT]...
   rocksdb  RocksDB as a shared library, compiled once to optimised bitcode (a quarter of an hour on two cores);
            each variant is made from the bitcode, in two minutes (needs clang, lld and llvm of version 22)
   sid      a root of Debian `sid` with clang 23, lld 23, gcc 16 and mold 3.0 (needs root and debootstrap); a COMMAND runs
-           in its folder `work`
+           in its folder `work`; corpus/sid-llvm gets scripts that start its LLVM tools outside of it (FOLDSYM_LLVM)
   all      kernel, libc and RocksDB's variant `main`
 What exists is kept; delete a file below corpus/ to make it again.";
 
@@ -27,6 +27,11 @@ pub(crate) fn in_sid(program: &str) -> (Command, PathBuf) {
     let root = sh::root().join("corpus/sid");
     let folder = root.join(sid::WORK);
     (sid::command(&root, program), folder)
+}
+
+/// The folder with the LLVM tools of the root of Debian `sid`; it need not exist.
+pub(crate) fn sid_llvm() -> PathBuf {
+    sh::root().join("corpus").join(sid::LLVM)
 }
 
 /// Builds or fetches the named parts; see `HELP`.

@@ -88,6 +88,17 @@ pub(crate) const MAX_OFFSET: u64 = 1 << 24;
 /// Words of tables that are read to find type information. Classes of later tables have no bases (`skipped_class_table_words`).
 pub(crate) const MAX_STEPS: u64 = 1 << 26;
 
+/// Classes, words and members that are compared for the functions of virtual calls. Later calls have no set
+/// (`skipped_class_call_targets`).
+pub(crate) const MAX_TARGET_STEPS: u64 = 1 << 26;
+
+/// The virtual calls of the program were not all followed.
+pub(crate) fn unfollowed_calls(first: ImageAddr, diagnostics: &mut Diagnostics) {
+    diagnostics.add(Kind::SkippedClasses(ClassCap::CallTargets), first.0, || {
+        format!("gave up after {MAX_TARGET_STEPS} steps of following virtual calls: the static classes of later calls do not count")
+    });
+}
+
 /// Type information was not read to its end.
 pub(crate) fn cut_types(cap: ClassCap, first: ImageAddr, diagnostics: &mut Diagnostics) {
     diagnostics.add(Kind::SkippedClasses(cap), first.0, || {

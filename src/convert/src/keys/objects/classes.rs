@@ -22,11 +22,12 @@ use foldsym_demangle::demangle;
 
 use crate::diagnostics::{ClassCap, Diagnostics};
 use crate::keys::index::Index;
+use crate::keys::objects::call_targets::{ProgramTables, call_targets};
 use crate::keys::objects::class_caps::{
     self, MAX_ALL_KEYS, MAX_ANCESTORS, MAX_KEYS, MAX_NAME, MAX_WORDS, MAX_WORK,
 };
 use crate::keys::objects::class_units::{is_of_object, is_table, keys_of_tables};
-use crate::keys::objects::dispatch::{Dispatch, Reached, TableRange, parts, points};
+use crate::keys::objects::dispatch::{ClassTable, Dispatch, Reached, TableRange, parts, points};
 use crate::keys::objects::hierarchy::{Classes, Method};
 use crate::keys::objects::meant_methods::TableClass;
 use crate::keys::objects::members::Members;
@@ -35,10 +36,12 @@ use crate::keys::objects::overriders::{self, Overriders};
 use crate::keys::objects::slot_names::SlotNames;
 use crate::keys::objects::table_types::types_of_tables;
 use crate::keys::objects::unknown_tables::{UnknownTable, unknown_tables};
+use crate::keys::objects::virtual_calls::virtual_calls;
 use crate::keys::objects::vtables::{Word, Words, address_of};
 use crate::keys::tail_calls::JumpsOf;
 use crate::model::{
-    AddressRange, ClassUnit, FuncId, GroupId, ImageAddr, NONE16, OverriderKey, SlotKey, VtableKey,
+    AddressRange, ClassUnit, DispatchKey, FuncId, GroupId, ImageAddr, NONE16, OverriderKey, SlotKey,
+    TargetKey, VtableKey,
 };
 use crate::open::{Image, Symbol, SymbolKind};
 use crate::program::names::itanium::member_x;
@@ -53,6 +56,8 @@ pub(crate) struct ObjectKeys {
     pub(crate) slots: Vec<SlotKey>,
     pub(crate) vtables: Vec<VtableKey>,
     pub(crate) overriders: Vec<OverriderKey>,
+    pub(crate) dispatches: Vec<DispatchKey>,
+    pub(crate) targets: Vec<TargetKey>,
 }
 
 /// Finds the keys of the program's classes. `may_lead_into_group`: see [`Index::may_lead_into_group`].
@@ -118,8 +123,17 @@ pub(crate) fn keys<'u, 'f>(
     scan.read_slots(&ranges);
     scan.add_unknown(image, &tables, diagnostics);
     scan.add_known(&tables, diagnostics);
+    let tables = ProgramTables { known: &tables, ranges: &ranges, keys: &scan.vtables };
+    // Without local symbols some vtables may be unknown.
+    let words_missing = scan.dispatch.lacks_words || !image.symbols.iter().any(is_of_object);
+    let calls = virtual_calls(index, &classes);
+    let found = call_targets(&mut scan.dispatch, &calls, &tables, words_missing);
+    if found.is_short {
+        class_caps::unfollowed_calls(ranges[0].start, diagnostics);
+    }
     scan.report(ranges[0].start, diagnostics);
-    scan.finish(image, slot_calls, diagnostics)
+    let keys = scan.finish(image, slot_calls, diagnostics);
+    ObjectKeys { dispatches: found.dispatches, targets: found.targets, ..keys }
 }
 
 /// The classes of units by the number of the unit: those read for this step, and those read with the rest of their unit.
@@ -447,19 +461,8 @@ impl TableScan<'_, '_, '_> {
         let mut slots = slot_calls;
         slots.retain(|key| used.contains(&key.slot) || (key.by_object && through.contains(&key.slot)));
         fit(&mut slots);
-        ObjectKeys { slots, vtables, overriders }
+        ObjectKeys { slots, vtables, overriders, ..ObjectKeys::default() }
     }
-}
-
-/// The vtable of a known class.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct ClassTable {
-    /// The address of its symbol.
-    address: ImageAddr,
-    /// The bytes of the symbol.
-    size: u64,
-    /// Index into [`Classes::list`].
-    class: usize,
 }
 
 /// The vtables of known classes. Each address appears once. An address is left

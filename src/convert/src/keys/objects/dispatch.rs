@@ -32,6 +32,17 @@ use crate::program::names::itanium::thunk_target;
 use crate::toolchain::itanium_abi::is_no_method;
 use crate::util::hash::{HashMap, HashSet};
 
+/// The vtable of a known class.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ClassTable {
+    /// The address of its symbol.
+    pub(crate) address: ImageAddr,
+    /// The bytes of the symbol.
+    pub(crate) size: u64,
+    /// Index into [`Classes::list`].
+    pub(crate) class: usize,
+}
+
 /// A vtable of a class.
 #[derive(Clone, Copy)]
 pub(crate) struct TableRange {

@@ -1,5 +1,6 @@
 //! Objects: which function of a group runs on one, by the table of virtual functions that the object points to.
 
+pub(crate) mod call_targets;
 pub(crate) mod class_caps;
 pub(crate) mod class_units;
 pub(crate) mod classes;
@@ -14,4 +15,5 @@ pub(crate) mod slot_names;
 pub(crate) mod table_types;
 pub(crate) mod type_info;
 pub(crate) mod unknown_tables;
+pub(crate) mod virtual_calls;
 mod vtables;

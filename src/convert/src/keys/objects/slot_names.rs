@@ -52,7 +52,7 @@ impl<'n> SlotNames<'n> {
 
     /// Records a method of a class at a slot, unless it is a method of a member class.
     pub(crate) fn add_own(&mut self, class: usize, slot: u16, signature: Signature<'n>) {
-        if !is_own(signature.rest) {
+        if !is_method(signature.rest) {
             return;
         }
         self.known.insert((class, signature));
@@ -70,7 +70,7 @@ impl<'n> SlotNames<'n> {
 
     /// Records a method at a slot of a class that derives from `class`. `way`: the class on the way that derives from it directly.
     pub(crate) fn add_derived(&mut self, class: usize, slot: u16, signature: Signature<'n>, way: usize) {
-        let signature = Some(signature).filter(|signature| is_own(signature.rest));
+        let signature = Some(signature).filter(|signature| is_method(signature.rest));
         let new = AtSlot { signature, own: false, way, several: false };
         let known = self.at.entry((class, slot)).or_insert(new);
         if !known.own {
@@ -122,7 +122,7 @@ impl<'n> SlotNames<'n> {
 }
 
 /// True if the text after the name of a class is that of its own method (`5weighEv`), and not of a member class's (`3Box5weighEv`).
-fn is_own(rest: &[u8]) -> bool {
+pub(crate) fn is_method(rest: &[u8]) -> bool {
     let mut behind = behind_counted(rest);
     // ABI tags: `4nameB5cxx11`.
     while let Some(tag) = behind.and_then(|behind| behind.strip_prefix(b"B")) {

@@ -16,5 +16,8 @@ pub(crate) const FIRST_LANE_PC: DwAt = DwAt(0x3e0b);
 /// `DW_AT_LLVM_augmentation` of a unit.
 pub(crate) const AUGMENTATION: DwAt = DwAt(0x3e09);
 
+/// `DW_AT_LLVM_virtual_call_origin` (LLVM 23): at a virtual call, the declaration of the method in the static class.
+pub(crate) const VIRTUAL_CALL_ORIGIN: DwAt = DwAt(0x3e14);
+
 /// `DW_AT_LLVM_stmt_sequence` (LLVM 20 and later): the offset of a function's line sequence.
 pub(crate) const STMT_SEQUENCE: DwAt = DwAt(0x3e0c);

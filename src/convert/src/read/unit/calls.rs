@@ -2,12 +2,16 @@
 //!
 //! Both forms are accepted in any DWARF version. GNU's tag of DWARF 4 has the return address in `DW_AT_low_pc` and the
 //! callee in `DW_AT_abstract_origin`. clang writes the standard's tag into units of version 4 for some debuggers.
+//!
+//! The callee of a virtual call is not known. clang 23 names the declaration of the method in the static class of the
+//! object, which the callee is or overrides.
 
 use gimli::AttributeValue;
 
 use crate::model::{ImageAddr, NONE16, UnitCall};
 use crate::read::sections::bytes::{Bytes, Endianity};
 use crate::read::sections::entries::Entry;
+use crate::read::unit::attributes as attribute;
 use crate::read::unit::callees::Callees;
 use crate::read::unit::numbering::Numbering;
 use crate::read::unit::roles::Role;
@@ -23,7 +27,7 @@ pub(crate) fn call_site<'f, E: Endianity>(
 ) -> gimli::Result<UnitCall> {
     let place = ids.origins.place(entry.offset);
     let (mut return_pc, mut target, mut tail, mut slot) = (None, None, false, NONE16);
-    let mut named = false;
+    let (mut named, mut method) = (false, None);
     while let Some(attribute) = entries.attribute(&mut entry)? {
         match attribute.name {
             // `DW_AT_call_pc` is not read: clang writes it only for tail calls, as the address of the jump.
@@ -31,6 +35,9 @@ pub(crate) fn call_site<'f, E: Endianity>(
             gimli::DW_AT_call_origin | gimli::DW_AT_abstract_origin => {
                 let found = ids.origins.target(place, attribute.value, &mut ids.diagnostics);
                 (target, named) = (found.or(target), true);
+            }
+            attribute::VIRTUAL_CALL_ORIGIN => {
+                method = ids.origins.target(place, attribute.value, &mut ids.diagnostics);
             }
             gimli::DW_AT_call_tail_call | gimli::DW_AT_GNU_tail_call => tail = attribute.is_set(),
             gimli::DW_AT_call_target
@@ -52,7 +59,12 @@ pub(crate) fn call_site<'f, E: Endianity>(
         Some(target) => Some(callees.at(target, ids)),
         None => named.then(|| callees.unknown(ids)),
     };
-    Ok(UnitCall::new(return_addr, callee, tail, slot))
+    let call = UnitCall::new(return_addr, callee, tail, slot);
+    // A call with a known callee is not virtual.
+    Ok(match method {
+        Some(method) if callee.is_none() => call.with_method(callees.at(method, ids)),
+        _ => call,
+    })
 }
 
 /// The vtable slot of a call: its target is a register plus an offset, and the slot is this offset in words.

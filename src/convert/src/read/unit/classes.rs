@@ -1,8 +1,8 @@
 //! Reads the classes with a vtable in a unit: bases, methods and slots (DWARF 5 5.7).
 //!
 //! Most classes come from headers, and every unit that includes them describes them. The only classes that matter are
-//! the ones whose vtable this unit emitted. clang marks them: the class declares a variable `_vtable$`, whose definition has
-//! the vtable's address. gcc does not mark them, so every class with a vtable pointer is read, and later the symbols
+//! the ones whose vtable this unit emitted. clang marks them: the class declares a variable `__clang_vtable`
+//! (`_vtable$` before clang 23), whose definition has the vtable's address. gcc does not mark them, so every class with a vtable pointer is read, and later the symbols
 //! (`_ZTV...`) show which of them have a vtable.
 //!
 //! The walk over the unit only collects the offsets of classes. If the linker may have folded functions, clang's

@@ -60,7 +60,8 @@ fn class_role(abbreviation: &Abbreviation) -> Option<Role> {
         }
         gimli::DW_TAG_variable | gimli::DW_TAG_member if defines(abbreviation) => Some(Role::TableDefinition),
         // Before DWARF 5 a static data member is a `DW_TAG_member` (DWARF 4 5.5.6), since then it is a `DW_TAG_variable`
-        // (DWARF 5 5.7.7). So clang may write either for `_vtable$`.
+        // (DWARF 5 5.7.7). So clang may write either for the variable of a vtable, whose name is not read:
+        // `_vtable$`, since clang 23 `__clang_vtable`.
         gimli::DW_TAG_variable | gimli::DW_TAG_member
             if abbreviation.has(gimli::DW_AT_artificial) && abbreviation.has(gimli::DW_AT_declaration) =>
         {
@@ -121,6 +122,7 @@ fn is_read(name: gimli::DwAt) -> bool {
             | gimli::DW_AT_call_line
             | gimli::DW_AT_call_return_pc
             | gimli::DW_AT_call_origin
+            | attribute::VIRTUAL_CALL_ORIGIN
             | gimli::DW_AT_call_tail_call
             | gimli::DW_AT_GNU_tail_call
             | gimli::DW_AT_call_target

@@ -3,7 +3,7 @@
 use std::io;
 
 use foldsym_lookup::records::{
-    Call, Edge, EdgeId, FileCode, Function, Method, Overrider, Owner, Piece, RowsOffset,
+    Call, Edge, EdgeId, FileCode, Function, Method, Overrider, Owner, Piece, RowsOffset, Target,
 };
 use foldsym_lookup::{
     FileId, Frames, FunctionId, Lookup, NameId, OriginId, PieceId, ReturnAddr, SectionId, SymbolFile,
@@ -69,6 +69,8 @@ struct Calls {
     objects: Vec<Method>,
     /// The words of vtables that lead to it.
     slots: Vec<Overrider>,
+    /// The sets of virtual calls that it is in.
+    targets: Vec<Target>,
 }
 
 /// Prints functions of one file.
@@ -166,6 +168,12 @@ impl<'f> RecordPrinter<'f> {
                 calls.entry(overrider.function).or_default().slots.push(overrider);
             }
         }
+        for target in file.records().targets() {
+            let target = target?;
+            if wanted.contains(&target.function) {
+                calls.entry(target.function).or_default().targets.push(target);
+            }
+        }
         let offset = |section| place::of_section(&file, section).unwrap_or(0);
         let (rows_at, scopes_at) = (offset(SectionId::ROWS), offset(SectionId::SCOPES));
         Ok(Self { file, names, places, calls, rows_at, scopes_at })
@@ -204,7 +212,7 @@ impl<'f> RecordPrinter<'f> {
 
     /// Prints the calls to and from a function that are evidence for folded code.
     fn calls(&mut self, out: &mut Output, id: FunctionId) -> Result<(), Stop> {
-        let Calls { to, from, guessed, imports, reached, objects, slots } =
+        let Calls { to, from, guessed, imports, reached, objects, slots, targets } =
             self.calls.remove(&id).unwrap_or_default();
         for (word, other, calls) in [
             ("called", (|call: &Call| call.caller) as fn(&Call) -> Option<FunctionId>, to),
@@ -249,6 +257,14 @@ impl<'f> RecordPrinter<'f> {
         for overrider in slots {
             put(out, &format!("  is in     slot {} of vtables", overrider.slot));
             put(out, if overrider.doubtful { "; other members may be in that slot too\n" } else { "\n" });
+            out.give()?;
+        }
+        for target in targets {
+            put(out, &format!("  runs      after the virtual calls of set {}", target.set));
+            if let Some(point) = target.point {
+                put(out, &format!(", on objects with vptr {:#x}", point.0));
+            }
+            put(out, if target.doubtful { "; another member may have run\n" } else { "\n" });
             out.give()?;
         }
         for method in objects {
