@@ -31,6 +31,10 @@ to=${DESTDIR:-}$prefix
 
 built=${FOLDSYM_BUILT:-}
 target=${CARGO_TARGET_DIR:-$here/../../../target}
+case $target in
+    /*) ;;
+    *) target=$PWD/$target ;; # cargo is started in other folders
+esac
 # Builds in a folder, unless all is there already.
 build() {
     [ -n "$built" ] || (cd "$1" && shift && cargo "$@" --release --locked --target-dir "$target")
