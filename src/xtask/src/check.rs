@@ -1,6 +1,6 @@
-//! `cargo xtask check`: formatting, packages, lints and our own rules, in the order in which they are quick.
+//! `cargo xtask check`: formatting, licences, packages, lints and our own rules, in the order in which they are quick.
 
-use crate::tidy;
+use crate::{dist, licences, tidy};
 use xtask::sh;
 
 /// Packages outside of the workspace, which `cargo fmt --all` does not see.
@@ -22,6 +22,8 @@ pub(crate) fn run(_: &[String]) -> Result<(), String> {
         let manifest = sh::root().join(package).join("Cargo.toml");
         sh::run(sh::cargo().args(["fmt", "--check", "--manifest-path"]).arg(manifest))?;
     }
+    let linked = licences::dependencies(dist::TARGETS[0].name, dist::FEATURES)?;
+    licences::check(&linked, &licences::allowed()?)?;
     pack()?;
     sh::run(sh::cargo().args(["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]))
 }

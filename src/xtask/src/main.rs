@@ -3,8 +3,10 @@
 
 mod check;
 mod corpus;
+mod dist;
 mod flags;
 mod fuzz;
+mod licences;
 mod nightly;
 mod ready;
 mod testbins;
@@ -24,7 +26,7 @@ struct Chore {
 const CHORES: &[Chore] = &[
     Chore {
         name: "check",
-        help: "formatting, packages, clippy and tidy: what must hold before a commit",
+        help: "formatting, licences, packages, clippy and tidy: what must hold before a commit",
         run: check::run,
     },
     Chore { name: "ready", help: ".ci/run in a clean clone of the committed state", run: ready::run },
@@ -36,6 +38,7 @@ const CHORES: &[Chore] = &[
         help: "build or fetch the large reference programs into corpus/",
         run: corpus::run,
     },
+    Chore { name: "dist", help: "pack a command that runs on any Linux", run: dist::run },
     Chore { name: "flags", help: "compile with each flag that BUILD-FLAGS.md advises", run: flags::run },
     Chore { name: "fuzz", help: "run the fuzz targets, or say what their corpora reach", run: fuzz::run },
     Chore { name: "help", help: "this list; each task prints its own with --help", run: help },

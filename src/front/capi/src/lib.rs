@@ -4,9 +4,8 @@
 //! makes no syscall, and works on memory that the caller owns. Tier 2 (feature `std`, on by default) maps
 //! files and allocates.
 //!
-//! It does not unwind or convert, and tier 1 does not demangle. The static and the dynamic library for C are built with `cargo rustc
-//! --release -p foldsym-capi --crate-type staticlib,cdylib`. The library for signal handlers, which has only tier 1, is the crate in
-//! `embedded/`.
+//! It does not unwind or convert, and tier 1 does not demangle. `install.sh` builds the static library for C, and links
+//! the dynamic one from it. The library for signal handlers, which has only tier 1, is the crate in `embedded/`.
 //!
 //! [`types`] has the structs and numbers as C sees them; `boundary` is the one module with unsafe code: it
 //! turns pointers into references and calls `tier1` and `tier2`, which are plain Rust.

@@ -4,40 +4,11 @@
 
 mod common;
 
-use std::fmt::Write as _;
-use std::path::Path;
 use std::process::Command;
 
-use common::{both_tiers, compile, compiler, crate_dir, folder, run, skip, source, symbol_file, text};
-use foldsym_lookup::{Frames, ImageAddr, Lookup, SymbolFile};
+use common::{both_tiers, compile, compiler, expect, folder, run, source, symbol_file, text};
+use foldsym_lookup::SymbolFile;
 use foldsym_testkit::writer;
-
-/// What `tier2.c` prints, by the Rust reader.
-fn expect(file: &SymbolFile<'_>, address: u64) -> String {
-    let mut frames = Frames::new();
-    let Lookup::Found(answer) = file.lookup(ImageAddr(address), &mut frames).unwrap() else {
-        return "1 0 0 0\n".into();
-    };
-    let reason = answer.reason.map_or(0, |reason| reason as u32);
-    let certainty = match (answer.group, reason) {
-        (Some(_), _) => 5,
-        (None, 0) => 1,
-        (None, _) => 3,
-    };
-    let mut out = format!("0 {certainty} {reason} {}", answer.member_count());
-    for frame in file.frames(&frames) {
-        let frame = frame.unwrap();
-        let text = |write: &dyn Fn(&mut [u8]) -> Option<usize>| {
-            let mut buffer = [0; 4096];
-            let len = write(&mut buffer).unwrap_or(0);
-            String::from_utf8(buffer[..len].to_vec()).unwrap()
-        };
-        let name = text(&|out| file.write_name(frame.name?, out));
-        let path = text(&|out| file.write_path(frame.file?, out));
-        write!(out, " {name}@{path}:{}", frame.line).unwrap();
-    }
-    out + "\n"
-}
 
 /// After an error no pointer is left, and each text is stored once: 3,000 addresses of a name of 64 KiB need it once.
 #[test]
@@ -207,108 +178,4 @@ fn a_path_and_many_addresses() {
             assert_eq!(run(&program, &args), expected, "{name}, {kind}");
         }
     }
-}
-
-/// What pkg-config says of the library under a prefix, in words.
-fn pkg_config(prefix: &Path, package: &str, args: &[&str]) -> Vec<String> {
-    let output = Command::new("pkg-config")
-        .args(args)
-        .arg(package)
-        .env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"))
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap().split_whitespace().map(str::to_owned).collect()
-}
-
-/// Installed as a package would be, each of the two libraries is found and linked by what the template says alone.
-#[test]
-fn pkg_config_finds_the_installed_library() {
-    if Command::new("pkg-config").arg("--version").output().is_err() {
-        return skip("pkg-config");
-    }
-    let Some(compiler) = compiler("cc") else { return };
-    let folder = folder("pkg-config");
-    let symbols = symbol_file("fold.clang-lld.set/program", &folder);
-    let bytes = std::fs::read(&symbols).unwrap();
-    let file = SymbolFile::open(&bytes).unwrap();
-    let start = file.records().piece(foldsym_lookup::PieceId(0)).unwrap().start.0;
-    let template = std::fs::read_to_string(crate_dir().join("foldsym.pc.in")).unwrap();
-    for (library, how) in [
-        ("libfoldsym_capi.a", &["--static", "--cflags", "--libs"][..]),
-        ("libfoldsym_capi.so", &["--cflags", "--libs"]),
-    ] {
-        let prefix = folder.join(library);
-        for part in ["include", "lib/pkgconfig"] {
-            std::fs::create_dir_all(prefix.join(part)).unwrap();
-        }
-        let header = "include/foldsym.h";
-        std::fs::copy(crate_dir().join(header), prefix.join(header)).unwrap();
-        std::fs::copy(both_tiers().join(library), prefix.join("lib").join(library)).unwrap();
-        if cfg!(target_os = "linux") && library.ends_with(".so") {
-            let loaded = format!("{library}.0");
-            std::fs::copy(both_tiers().join(&loaded), prefix.join("lib").join(loaded)).unwrap();
-        }
-        let package = template.replace("@prefix@", text(&prefix));
-        std::fs::write(prefix.join("lib/pkgconfig/foldsym.pc"), package).unwrap();
-        assert_eq!(pkg_config(&prefix, "foldsym", &["--modversion"]), [env!("CARGO_PKG_VERSION")]);
-
-        let program = prefix.join("program");
-        let output = Command::new(&compiler)
-            .args(["-std=c11", "-o", text(&program), &source("tier2.c")])
-            .args(pkg_config(&prefix, "foldsym", how))
-            .arg(format!("-Wl,-rpath,{}/lib", prefix.display()))
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{library}: {}", String::from_utf8_lossy(&output.stderr));
-        let words = [text(&symbols), &format!("{start:x}")];
-        assert_eq!(run(&program, &words), expect(&file, start), "{library}");
-    }
-}
-
-/// What the script installs is found by pkg-config, and a program needs no more than the name that it was linked against.
-#[test]
-#[cfg(target_os = "linux")]
-fn the_script_installs_both_libraries() {
-    if Command::new("pkg-config").arg("--version").output().is_err() {
-        return skip("pkg-config");
-    }
-    let Some(compiler) = compiler("cc") else { return };
-    let folder = folder("install");
-    let (built, prefix) = (folder.join("built"), folder.join("prefix"));
-    std::fs::create_dir_all(&built).unwrap();
-    for library in ["libfoldsym_capi.a", "libfoldsym_capi.so"] {
-        std::fs::copy(both_tiers().join(library), built.join(library)).unwrap();
-    }
-    std::fs::copy(common::embedded(), built.join("libfoldsym_embedded.a")).unwrap();
-    let script = crate_dir().join("install.sh");
-    let output = Command::new(script).arg(&prefix).env("FOLDSYM_BUILT", &built).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-
-    let symbols = symbol_file("fold.clang-lld.set/program", &folder);
-    let bytes = std::fs::read(&symbols).unwrap();
-    let file = SymbolFile::open(&bytes).unwrap();
-    let start = file.records().piece(foldsym_lookup::PieceId(0)).unwrap().start.0;
-    let program = folder.join("program");
-    let link = |compiler: &Path, standard: &str, source_file: &str, package: &str| {
-        let output = Command::new(compiler)
-            .args([standard, "-o", text(&program), &source(source_file)])
-            .args(pkg_config(&prefix, package, &["--cflags", "--libs"]))
-            .arg(format!("-Wl,-rpath,{}/lib", prefix.display()))
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{package}: {}", String::from_utf8_lossy(&output.stderr));
-    };
-    if let Some(compiler) = common::compiler("c++") {
-        link(&compiler, "-std=c++17", "wrapper.cpp", "foldsym");
-        assert_eq!(run(&program, &[]), "");
-        link(&compiler, "-std=c++17", "process.c", "foldsym-embedded");
-    }
-    link(&compiler, "-std=c11", "tier2.c", "foldsym");
-    // What a program is linked with is not what it needs: packages split the two.
-    std::fs::remove_file(prefix.join("lib/libfoldsym_capi.so")).unwrap();
-    std::fs::remove_file(prefix.join("lib/libfoldsym_capi.a")).unwrap();
-    let words = [text(&symbols), &format!("{start:x}")];
-    assert_eq!(run(&program, &words), expect(&file, start));
-    link(&compiler, "-std=c11", "tier1.c", "foldsym-embedded");
 }

@@ -7,6 +7,7 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 use foldsym_convert::{NoProgress, Options, convert};
+use foldsym_lookup::{Frames, ImageAddr, Lookup, SymbolFile};
 
 /// Says why a test cannot run here; where everything must be there, that is a failure.
 pub fn skip(needs: &str) {
@@ -52,21 +53,27 @@ fn cargo(args: &[&str], dir: &Path, target: &Path) {
 /// The static library with only tier 1.
 pub fn embedded() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
-    LIBRARY.get_or_init(|| {
-        let target = folder("embedded");
-        cargo(&["build", "--release", "--locked"], &crate_dir().join("embedded"), &target);
-        target.join("release/libfoldsym_embedded.a")
-    })
+    LIBRARY.get_or_init(|| archive("embedded"))
 }
 
 /// The static library that walks frames.
 pub fn unwind_archive() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
-    LIBRARY.get_or_init(|| {
-        let target = folder("unwind-archive");
-        cargo(&["build", "--release", "--locked"], &crate_dir().join("unwind"), &target);
-        target.join("release/libfoldsym_unwind.a")
-    })
+    LIBRARY.get_or_init(|| archive("unwind"))
+}
+
+/// The library for signal handlers that the folder of this name makes.
+fn archive(name: &str) -> PathBuf {
+    let target = folder(&format!("{name}-archive"));
+    cargo(&["build", "--release", "--locked"], &crate_dir().join(name), &target);
+    target.join(format!("release/libfoldsym_{name}.a"))
+}
+
+/// All libraries for signal handlers: the folder of each has a manifest.
+pub fn archives() -> Vec<PathBuf> {
+    let folders = std::fs::read_dir(crate_dir()).unwrap().map(|entry| entry.unwrap().path());
+    let names = folders.filter(|folder| folder.join("Cargo.toml").is_file());
+    names.map(|folder| archive(folder.file_name().unwrap().to_str().unwrap())).collect()
 }
 
 /// The folder with the static and the dynamic library of both tiers.
@@ -135,6 +142,34 @@ pub fn symbol_file_with(program: &str, folder: &Path, imports: bool) -> PathBuf 
     )
     .unwrap_or_else(|error| panic!("{program}: {error}"));
     to
+}
+
+/// What `tier2.c` prints, by the Rust reader.
+pub fn expect(file: &SymbolFile<'_>, address: u64) -> String {
+    use std::fmt::Write as _;
+    let mut frames = Frames::new();
+    let Lookup::Found(answer) = file.lookup(ImageAddr(address), &mut frames).unwrap() else {
+        return "1 0 0 0\n".into();
+    };
+    let reason = answer.reason.map_or(0, |reason| reason as u32);
+    let certainty = match (answer.group, reason) {
+        (Some(_), _) => 5,
+        (None, 0) => 1,
+        (None, _) => 3,
+    };
+    let mut out = format!("0 {certainty} {reason} {}", answer.member_count());
+    for frame in file.frames(&frames) {
+        let frame = frame.unwrap();
+        let text = |write: &dyn Fn(&mut [u8]) -> Option<usize>| {
+            let mut buffer = [0; 4096];
+            let len = write(&mut buffer).unwrap_or(0);
+            String::from_utf8(buffer[..len].to_vec()).unwrap()
+        };
+        let name = text(&|out| file.write_name(frame.name?, out));
+        let path = text(&|out| file.write_path(frame.file?, out));
+        write!(out, " {name}@{path}:{}", frame.line).unwrap();
+    }
+    out + "\n"
 }
 
 /// The output of a program that must succeed.

@@ -5,6 +5,7 @@ mod common;
 
 mod bad_store;
 mod blocks;
+mod build_systems;
 mod build_trees;
 mod cfi;
 mod clients;
