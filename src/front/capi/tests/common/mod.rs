@@ -30,7 +30,11 @@ pub fn compiler(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).map(|dir| dir.join(program)).find(|path| path.is_file());
     if found.is_none() {
-        skip(if program == "cc" { "a C compiler" } else { "a C++ compiler" });
+        skip(match program {
+            "cc" => "a C compiler",
+            "c++" => "a C++ compiler",
+            other => other,
+        });
     }
     found
 }

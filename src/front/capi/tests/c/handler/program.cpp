@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <stdexcept>
 #include <string>
-#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -83,24 +83,71 @@ void paint()
 void *in_thread(void *how)
 {
     foldsym_crash_thread();
-    if (strcmp(static_cast<const char *>(how), "two") == 0) {
-        ready++;
-        while (ready < 2) {
-        }
-    }
+    if (strcmp(static_cast<const char *>(how), "two") == 0)
+        ready = static_cast<int>(syscall(SYS_gettid));
     if (strcmp(static_cast<const char *>(how), "overflow-thread") == 0)
         return reinterpret_cast<void *>(static_cast<long>(deeper(0)));
     return reinterpret_cast<void *>(carry(letters::post, nullptr));
 }
 
-int threads(const char *how, int count)
+int in_one_thread(const char *how)
 {
-    pthread_t thread[2];
-    for (int index = 0; index < count; index++)
-        pthread_create(&thread[index], nullptr, in_thread, const_cast<char *>(how));
-    for (int index = 0; index < count; index++)
-        pthread_join(thread[index], nullptr);
+    pthread_t thread;
+    pthread_create(&thread, nullptr, in_thread, const_cast<char *>(how));
+    pthread_join(thread, nullptr);
     return 1;
+}
+
+// Waits until a thread sleeps in the system: the first one because it writes to a full pipe, the second one until the first is done.
+void wait_for_sleep(int thread)
+{
+    const std::string path = "/proc/self/task/" + std::to_string(thread) + "/stat";
+    char text[256] = "";
+    const char *state = nullptr;
+    do {
+        const int file = open(path.c_str(), O_RDONLY);
+        const ssize_t len = read(file, text, sizeof text - 1);
+        text[len > 0 ? len : 0] = 0;
+        close(file);
+        state = strrchr(text, ')');
+    } while (!state || state[2] != 'S');
+}
+
+// Two threads crash in a child, the second one while the report of the first is being written: its pipe is full until both crashed.
+int two_at_once(int reports[2])
+{
+    int go[2];
+    char buffer[4096] = {};
+    if (pipe(go) != 0)
+        return 2;
+    const pid_t child = fork();
+    if (child == 0) {
+        close(reports[0]);
+        fcntl(reports[1], F_SETFL, O_NONBLOCK);
+        while (write(reports[1], buffer, sizeof buffer) > 0) {
+        }
+        fcntl(reports[1], F_SETFL, 0);
+        for (int index = 0; index < 2; index++) {
+            pthread_t thread;
+            ready = 0;
+            pthread_create(&thread, nullptr, in_thread, const_cast<char *>("two"));
+            while (ready == 0) {
+            }
+            wait_for_sleep(ready);
+        }
+        (void)!write(go[1], buffer, 1);
+        for (;;)
+            pause();
+    }
+    close(reports[1]);
+    (void)!read(go[0], buffer, 1);
+    for (ssize_t len; (len = read(reports[0], buffer, sizeof buffer)) > 0;)
+        for (ssize_t at = 0; at < len; at++)
+            if (buffer[at] != 0)
+                (void)!write(2, buffer + at, 1);
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : 1;
 }
 
 // Cuts a file of symbols short while it is mapped: the handler then meets SIGBUS.
@@ -137,15 +184,18 @@ int main(int count, char **words)
     }
     if (how == "stack")
         paint();
+    int reports[2] = { -1, -1 };
+    if (how == "two" && pipe(reports) == 0)
+        options.fd = reports[1];
     const int status = foldsym_install_crash_handler(&options);
     if (status != FOLDSYM_CRASH_OK) {
         std::fprintf(stderr, "program: %s\n", foldsym_crash_text(status));
         return 2;
     }
     if (how == "thread" || how == "overflow-thread")
-        return threads(words[1], 1);
+        return in_one_thread(words[1]);
     if (how == "two")
-        return threads(words[1], 2);
+        return two_at_once(reports);
     if (how == "overflow")
         return deeper(0);
     if (how == "abort")
