@@ -19,7 +19,7 @@ use object::{Object, ObjectSymbol, SymbolKind};
 /// Bytes of code that the archive adds to a program.
 const CODE: u64 = 80 * 1024;
 /// Bytes of stack that the handler takes, the kernel's frame included.
-const STACK: usize = 32 * 1024;
+const STACK: usize = if cfg!(target_arch = "x86_64") { 32 * 1024 } else { 40 * 1024 };
 
 #[test]
 fn every_crash_has_a_whole_report() {
@@ -239,16 +239,8 @@ fn frames_of_gdb(printed: &str, wanted: impl Fn(&str) -> bool) -> Vec<String> {
         let rest = line.split_once(' ').unwrap().1.trim_start();
         let rest = if rest.starts_with("0x") { rest.split_once(" in ").unwrap().1 } else { rest };
         // Arguments follow, and a name may begin with a parenthesis.
-        let end = rest
-            .char_indices()
-            .skip(1)
-            .find(|(at, _)| rest[*at..].starts_with(" ("))
-            .map_or(rest.len(), |(at, _)| at);
-        let end = if rest.starts_with("(anonymous namespace)") {
-            end.max(rest[21..].find(" (").map_or(end, |at| at + 21))
-        } else {
-            end
-        };
+        let inside = rest.strip_prefix("(anonymous namespace)").unwrap_or(rest);
+        let end = inside.find(" (").map_or(rest.len(), |at| at + rest.len() - inside.len());
         rest[..end].to_owned()
     };
     lines.map(name).collect()
