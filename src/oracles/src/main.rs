@@ -23,6 +23,7 @@ mod same;
 mod scale;
 mod served;
 mod soak;
+mod soak_crash;
 mod soak_hostile;
 mod soak_store;
 mod split;
@@ -61,6 +62,7 @@ const TASKS: &[(&str, RunTask)] = &[
     ("split", split::run),
     ("symbols", symbols::run),
     ("soak-store", soak_store::run),
+    ("soak-crash", soak_crash::run),
     ("cfi", cfi::run),
     ("expr", expr::run),
     ("scale", scale::run),

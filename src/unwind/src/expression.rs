@@ -102,7 +102,10 @@ fn plain(op: u8, code: &[u8], at: usize, stack: &mut Stack) -> Option<usize> {
             let len = 1usize.wrapping_shl(log2);
             let end = at.checked_add(len)?;
             let mut bytes = [0; 8];
-            bytes.get_mut(..len)?.copy_from_slice(code.get(at..end)?);
+            // Not `copy_from_slice`, whose panic for lengths that differ stays in small builds.
+            for (to, from) in bytes.iter_mut().zip(code.get(at..end)?) {
+                *to = *from;
+            }
             let unused = 64u32.wrapping_sub(8u32.wrapping_shl(log2));
             let value = u64::from_le_bytes(bytes);
             let extended = (value.wrapping_shl(unused).cast_signed()).wrapping_shr(unused).cast_unsigned();

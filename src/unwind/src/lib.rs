@@ -56,6 +56,7 @@ mod frame;
 mod process;
 mod registers;
 mod row;
+mod saves;
 mod section;
 mod verify;
 
@@ -64,4 +65,5 @@ pub use frame::Frame;
 pub use process::{Process, Step, Stop};
 pub use registers::{Machine, Registers};
 pub use row::{Cfa, Row, Rule, Rules};
+pub use saves::Saves;
 pub use section::Unwind;

@@ -55,6 +55,10 @@ pub const ORACLES: &[Task] = &[
         name: "soak-store",
         help: "a symbol store with writers and readers killed at random, for some seconds (600)",
     },
+    Task {
+        name: "soak-crash",
+        help: "crashes at random moments of a program under load, each with a whole report (2000)",
+    },
     Task { name: "cfi", help: "rows of call frame information against llvm-dwarfdump" },
     Task { name: "expr", help: "our evaluator of location expressions against gimli's" },
     Task { name: "scale", help: "how conversion scales with the input, as a table and a plot" },

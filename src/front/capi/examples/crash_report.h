@@ -18,6 +18,8 @@ enum { MOST_FRAMES = 64, MOST_MODULES = 64, MOST_FILES = 4, ALTERNATE = 1 << 16 
 static foldsym_modules table;
 static foldsym_module modules[MOST_MODULES];
 static foldsym_file files[MOST_FILES];
+static foldsym_bytes bytes_of_files[MOST_FILES];
+static foldsym_process process;
 static foldsym_frames frames;
 static foldsym_stack_entry entries[MOST_FRAMES];
 static foldsym_resolved resolved[MOST_FRAMES];
@@ -130,12 +132,12 @@ static void handler(int number, siginfo_t *info, void *context)
 /* What the symbols of this program came to. */
 static int find_symbols(void)
 {
-    foldsym_process process;
     foldsym_modules_init(&table, modules, MOST_MODULES);
     memset(&process, 0, sizeof process);
     process.table = &table;
     process.files = files;
     process.file_capacity = MOST_FILES;
+    process.bytes = bytes_of_files;
     int status = foldsym_process_add(&process);
     /* The loader lists the program first. */
     return status == FOLDSYM_OK ? modules[0].status : status;

@@ -13,9 +13,8 @@
  */
 #include "crash_report.h"
 
-#include "foldsym_unwind.h"
+#include "foldsym_unwind_modules.h"
 
-#include <limits.h>
 #include <pthread.h>
 #include <sys/wait.h>
 
@@ -25,8 +24,7 @@ enum { PROGRAM_COUNTER = 32 };
 enum { PROGRAM_COUNTER = 16 };
 #endif
 
-static foldsym_unwind unwind;
-static const foldsym_file *opened_file;
+static foldsym_unwind rows[MOST_FILES];
 static foldsym_walk frame;
 
 /* The registers of the crashed code, by DWARF's numbers. */
@@ -61,32 +59,21 @@ static size_t walk(const ucontext_t *context)
         uint64_t pc = frame.registers[PROGRAM_COUNTER];
         entries[count].address = pc;
         entries[count].kind = frame.exact ? FOLDSYM_EXACT : FOLDSYM_RETURN;
-        const foldsym_module *module = foldsym_module_find(&table, pc, entries[count].kind);
         count++;
-        if (!module || !module->file || module->file != opened_file)
-            break; /* the C library's: its rows are not at hand */
-        if (foldsym_unwind_step(&unwind, module->load_bias, &frame, read_memory, NULL) != FOLDSYM_UNWIND_OK)
+        /* The walk ends in the C library, whose rows are not at hand. */
+        if (foldsym_unwind_modules_step(&process, rows, &frame, read_memory, NULL) != FOLDSYM_UNWIND_OK)
             break;
     }
     return count;
 }
 
-/* Opens the rows of this program. */
+/* Opens the rows of this program and its libraries. */
 static int find_rows(void)
 {
-    static char path[PATH_MAX];
-    size_t len = 0;
-    ssize_t end = readlink("/proc/self/exe", path, sizeof path - sizeof ".fsym");
-    if (end <= 0)
-        return 1;
-    strcpy(path + end, ".fsym");
-    const unsigned char *bytes = foldsym_process_map(path, &len);
-    int status = bytes ? foldsym_unwind_open(bytes, len, &unwind) : FOLDSYM_UNWIND_E_ARGUMENT;
-    if (status != FOLDSYM_UNWIND_OK) {
+    if (foldsym_unwind_modules_open(&process, rows) == 0) {
         fputs("crash_unwind: the symbols have no rows: convert with --unwind\n", stderr);
         return 1;
     }
-    opened_file = modules[0].file;
     return 0;
 }
 

@@ -30,17 +30,24 @@
 extern "C" {
 #endif
 
+/* Where the bytes of a file of symbols lie. */
+typedef struct foldsym_bytes {
+    const void *bytes;
+    size_t len;
+} foldsym_bytes;
+
 /* How the modules are found. Zero it before it is filled in. */
 typedef struct foldsym_process {
     foldsym_modules *table; /* set up by foldsym_modules_init */
     foldsym_file *files;    /* room for opened files: one for each build of a module that has symbols */
-    size_t file_capacity;
+    size_t file_capacity;   /* how many that is; foldsym_process_count() is enough, and more where libraries are loaded later */
     size_t file_count;  /* written: how many are taken */
     const void *program; /* symbols of the program that are in memory already, by `.incbin`; tried first; NULL: none */
     size_t program_len;
     const char *folder; /* where NAME.fsym files are, NAME as the module's file is called; NULL: nowhere */
     uint32_t flags;     /* FOLDSYM_UNCHECKED_BUILD: take symbols also where a module has no build id */
     uint32_t is_full;   /* written: not 0 where modules, files or memory had no room */
+    foldsym_bytes *bytes; /* room for as many as `files`, written: where each file lies, for foldsym_unwind_modules.h; NULL: not wanted */
 } foldsym_process;
 
 /* Maps a regular file that is not empty; NULL where that cannot be. */
@@ -125,8 +132,14 @@ static inline int foldsym_process_try(foldsym_process_search *search, const unsi
     }
     if (search->status != FOLDSYM_E_OTHER_BUILD)
         search->status = status;
-    if (status == FOLDSYM_OK)
+    if (status == FOLDSYM_OK) {
         search->status = status;
+        if (search->process->bytes) {
+            foldsym_bytes *place = &search->process->bytes[search->file - search->process->files];
+            place->bytes = bytes;
+            place->len = len;
+        }
+    }
     return status == FOLDSYM_OK;
 }
 
@@ -203,10 +216,17 @@ static inline int foldsym_process_knows(const foldsym_process_search *search, co
     return is_known;
 }
 
+/* The loader's list while it is read. */
+typedef struct foldsym_process_list {
+    foldsym_process *process;
+    size_t count; /* modules before this one */
+} foldsym_process_list;
+
 /* Adds a module of the loader's list, if it is not in the table. */
 static inline int foldsym_process_each(struct dl_phdr_info *info, size_t size, void *context)
 {
-    foldsym_process *process = (foldsym_process *)context;
+    foldsym_process_list *list = (foldsym_process_list *)context;
+    foldsym_process *process = list->process;
     foldsym_process_search search;
     const foldsym_file *open_file;
     foldsym_module module;
@@ -214,8 +234,8 @@ static inline int foldsym_process_each(struct dl_phdr_info *info, size_t size, v
     const char *path = info->dlpi_name ? info->dlpi_name : "";
     size_t index;
     ssize_t len;
-    /* The loader lists the program first, without a name. */
-    int is_main = path[0] == 0;
+    /* The loader lists the program first: glibc without a name, static musl as /proc/self/exe. */
+    const int is_main = list->count++ == 0;
     (void)size;
     memset(&module, 0, sizeof module);
     memset(&search, 0, sizeof search);
@@ -246,6 +266,9 @@ static inline int foldsym_process_each(struct dl_phdr_info *info, size_t size, v
         len = readlink("/proc/self/exe", self, sizeof self - 1);
         self[len > 0 ? len : 0] = 0;
         path = self;
+    } else if (path[0] == 0) {
+        /* With dynamic musl the vDSO has no name. */
+        path = "[vdso]";
     }
     if (foldsym_process_knows(&search, &module, path, &open_file))
         return 0;
@@ -270,6 +293,23 @@ static inline int foldsym_process_each(struct dl_phdr_info *info, size_t size, v
     return 0;
 }
 
+/* Counts a module. */
+static inline int foldsym_process_count_one(struct dl_phdr_info *info, size_t size, void *count)
+{
+    (void)info;
+    (void)size;
+    ++*(size_t *)count;
+    return 0;
+}
+
+/* How many modules this process has now: room for so many modules and files is enough for foldsym_process_add at this moment. */
+static inline size_t foldsym_process_count(void)
+{
+    size_t count = 0;
+    dl_iterate_phdr(foldsym_process_count_one, &count);
+    return count;
+}
+
 /*
  * Adds the modules of this process that are not in the table yet: at the start, and again after a dlopen. FOLDSYM_OK;
  * FOLDSYM_E_FULL where `table`, `files` or memory had no room for all of them: what had room is there. One thread at a
@@ -277,8 +317,11 @@ static inline int foldsym_process_each(struct dl_phdr_info *info, size_t size, v
  */
 static inline int32_t foldsym_process_add(foldsym_process *process)
 {
+    foldsym_process_list list;
+    list.process = process;
+    list.count = 0;
     process->is_full = 0;
-    dl_iterate_phdr(foldsym_process_each, process);
+    dl_iterate_phdr(foldsym_process_each, &list);
     return process->is_full ? FOLDSYM_E_FULL : FOLDSYM_OK;
 }
 

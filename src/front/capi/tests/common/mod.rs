@@ -31,7 +31,11 @@ pub fn compiler(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).map(|dir| dir.join(program)).find(|path| path.is_file());
     if found.is_none() {
-        skip(if program == "cc" { "a C compiler" } else { "a C++ compiler" });
+        skip(match program {
+            "cc" => "a C compiler",
+            "c++" => "a C++ compiler",
+            other => other,
+        });
     }
     found
 }
@@ -74,6 +78,16 @@ pub fn archives() -> Vec<PathBuf> {
     let folders = std::fs::read_dir(crate_dir()).unwrap().map(|entry| entry.unwrap().path());
     let names = folders.filter(|folder| folder.join("Cargo.toml").is_file());
     names.map(|folder| archive(folder.file_name().unwrap().to_str().unwrap())).collect()
+}
+
+/// The static library with the crash handler.
+pub fn crash_archive() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let target = folder("crash-archive");
+        cargo(&["build", "--release", "--locked"], &crate_dir().join("crash"), &target);
+        target.join("release/libfoldsym_crash.a")
+    })
 }
 
 /// The folder with the static and the dynamic library of both tiers.

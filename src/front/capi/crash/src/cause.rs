@@ -1,0 +1,22 @@
+//! What the kernel says of a signal, as values that are kept while its report is written.
+
+/// What a signal is about.
+#[derive(Clone, Copy)]
+pub(crate) struct Cause {
+    pub(crate) signal: i32,
+    pub(crate) code: i32,
+    pub(crate) address: u64,
+    /// The process that sent it.
+    pub(crate) sender: i32,
+}
+
+impl Cause {
+    /// The processor met the fault: nobody sent the signal.
+    pub(crate) const fn is_fault(&self) -> bool {
+        self.code > 0
+            && matches!(
+                self.signal,
+                libc::SIGSEGV | libc::SIGBUS | libc::SIGILL | libc::SIGFPE | libc::SIGTRAP
+            )
+    }
+}
