@@ -36,6 +36,7 @@ mod process;
 mod regular;
 mod relocatable;
 mod search;
+mod signature;
 mod stack;
 mod store;
 mod symbolize;
