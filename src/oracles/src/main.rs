@@ -22,6 +22,7 @@ mod results;
 mod same;
 mod scale;
 mod served;
+mod signatures;
 mod soak;
 mod soak_hostile;
 mod soak_store;
@@ -56,6 +57,7 @@ const TASKS: &[(&str, RunTask)] = &[
     ("blowup", blowup::run),
     ("trace", trace::run),
     ("unfolded", unfolded::run),
+    ("signatures", signatures::run),
     ("blocks", blocks::run),
     ("same", same::run),
     ("split", split::run),
