@@ -156,10 +156,8 @@ impl Signer {
         let end = (0..=equal).rev().find(|end| all.beginning.is_char_boundary(*end)).unwrap_or(0);
         all.beginning.truncate(end);
         // By the outermost name first: it is the one of the group.
-        let key = |functions: &[(Box<str>, Class)]| {
-            functions.iter().rev().map(|(name, _)| name.clone()).collect::<Vec<_>>()
-        };
-        if key(&own) < key(&all.smallest) {
+        let (one, other) = (own.iter().rev(), all.smallest.iter().rev());
+        if one.map(|(name, _)| name).lt(other.map(|(name, _)| name)) {
             all.smallest = own;
         }
     }
