@@ -54,6 +54,7 @@ mod converter;
 mod cover;
 #[cfg(feature = "debuginfod")]
 mod debuginfod;
+mod fields;
 mod fill;
 mod find;
 mod fits;
@@ -102,6 +103,7 @@ pub use certainty::{Certainty, Evidence, Reason};
 pub use converter::{Converter, NotConverted};
 #[cfg(feature = "debuginfod")]
 pub use debuginfod::Debuginfod;
+pub use fields::Fields;
 pub use foldsym_lookup::NameId;
 pub use foldsym_signature::{RuleError, Rules, Signature};
 pub use foldsym_store::{

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use foldsym_lookup::{Error, FileId, NameId, SectionId, SymbolFile, What};
+use foldsym_store::{BuildId, DebugId};
 
 use crate::quote::string;
 use crate::readable::ReadableNames;
@@ -238,6 +239,14 @@ impl<T: Deref<Target: AsRef<[u8]>>> Names<'_, T> {
             }
         };
         &self.kept.files.values[place]
+    }
+
+    /// The build id and the debug id of the file; `None` without a file or a build id.
+    pub(crate) fn ids(&self) -> Option<(BuildId, DebugId)> {
+        let file = self.file?;
+        let id = BuildId::new(file.build_id()).ok()?;
+        let debug = DebugId::of_file(&id, file);
+        Some((id, debug))
     }
 
     /// The name as the file spells it, whatever the form of the output; empty for `None`. Bytes that are not UTF-8 are replaced by U+FFFD.

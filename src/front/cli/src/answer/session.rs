@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use foldsym_lookup::SymbolFile;
-use foldsym_symbolize::{Answer, Form, Mapping, Module, Modules, Names, Unknown, json};
+use foldsym_symbolize::{Answer, Fields, Form, Mapping, Module, Modules, Names, Unknown, json};
 
 use crate::answer::address::Space;
 use crate::answer::block::{self, Block};
@@ -87,6 +87,8 @@ pub(crate) struct Session {
     style: TextStyle,
     /// A line is a stack: it has many answers, and its text ends with a blank line more.
     stacks: bool,
+    /// The fields of JSON, if they are chosen.
+    fields: Option<Fields>,
     /// Signatures of the stacks, if they are wanted.
     pub(crate) signatures: Option<Signatures>,
     /// Keys of this line that its answer repeats, with values as JSON.
@@ -137,6 +139,7 @@ impl Session {
                 basenames: args.basenames,
             },
             stacks: false,
+            fields: None,
             signatures: None,
             echo: Vec::new(),
             // JSON always has the certainty. Text has it by default on a terminal and with `--candidates`.
@@ -153,11 +156,23 @@ impl Session {
     ///
     /// # Errors
     /// The file of rules for signatures cannot be read.
-    pub(crate) fn of_stacks(self, options: &SignatureOptions) -> Result<Self, Failure> {
+    pub(crate) fn of_stacks(
+        self,
+        options: &SignatureOptions,
+        fields: Option<Fields>,
+    ) -> Result<Self, Failure> {
+        if fields.is_some() && !self.json {
+            return Err(Failure::usage("--fields: chooses keys of --json"));
+        }
         let signatures = Signatures::of(options)?;
         // A signature does not depend on which candidate is first.
         let is_silent = self.is_silent && signatures.as_ref().is_none_or(|signatures| !signatures.only);
-        Ok(Self { stacks: true, signatures, is_silent, ..self })
+        Ok(Self { stacks: true, signatures, fields, is_silent, ..self })
+    }
+
+    /// Whether JSON has all keys of frames, and nothing else that needs their names.
+    pub(crate) fn is_usual(&self) -> bool {
+        self.fields.is_none() && self.signatures.is_none()
     }
 
     /// Whether frames are printed.
@@ -249,6 +264,9 @@ impl Session {
     ) {
         if self.json {
             let module = answer.module.and_then(|module| modules.get(module));
+            if let Some(fields) = self.fields {
+                return fields.object(&mut self.out.text, answer, names, module);
+            }
             json::object(&mut self.out.text, answer, names, module.map_or("", |module| &module.name));
             if let Some(found) = found {
                 self.out.text.extend_from_slice(b",\"BasicBlock\":");

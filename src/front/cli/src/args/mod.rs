@@ -259,6 +259,11 @@ pub(crate) struct Stack {
     addresses: Vec<String>,
     #[command(flatten)]
     pub(crate) answering: Answering,
+    /// Writes only these keys of each frame in --json, where they are known: words with commas between them, of address, module, id,
+    /// module-offset, function-offset, function, qualified, linkage, file, line, column, declaration, certainty, evidence, candidates,
+    /// unknown
+    #[arg(long, value_name = "LIST", value_parser = foldsym_symbolize::Fields::parse, hide_short_help = true)]
+    pub(crate) fields: Option<foldsym_symbolize::Fields>,
     #[command(flatten)]
     pub(crate) signatures: SignatureOptions,
     // Last: the heading of its options would be that of all options after it.

@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Stack) -> Result<u8, Failure> {
 /// Answers stacks over many modules.
 fn of_process(args: &Stack, symbolizer: &Symbolizer, given: Vec<String>) -> Result<u8, Failure> {
     let mut process = Process::new(&args.sources)?;
-    let mut session = Session::of_process(&args.answering).of_stacks(&args.signatures)?;
+    let mut session = Session::of_process(&args.answering).of_stacks(&args.signatures, args.fields)?;
     let mut worker = symbolizer.worker();
     worker.keep_texts(KEPT_TEXTS);
     session.run(given, |session, line| {
@@ -92,7 +92,8 @@ fn of_file(args: &Stack, symbolizer: &Symbolizer, path: &Path, given: Vec<String
     let loaded = crate::answer::open::load(symbolizer, path)?;
     let mut source = Source::new(loaded, path, args.answering.base);
     let map = source.loaded.map.clone();
-    let mut session = Session::new(path, map.file(), &args.answering).of_stacks(&args.signatures)?;
+    let mut session =
+        Session::new(path, map.file(), &args.answering).of_stacks(&args.signatures, args.fields)?;
     let mut worker = symbolizer.worker();
     worker.keep_texts(KEPT_TEXTS);
     session.run(given, |session, line| {
@@ -122,7 +123,7 @@ fn put(
     if session.json {
         session.out.text.extend_from_slice(if with_frames { b"{\"Frames\":[" } else { b"{" });
     }
-    let (mut first, is_signed) = (true, session.signatures.is_some());
+    let (mut first, is_usual) = (true, session.is_usual());
     let each = |answer: &Answer, names: &mut Names<'_>| {
         if session.json && with_frames && !std::mem::take(&mut first) {
             session.out.text.push(b',');
@@ -136,8 +137,8 @@ fn put(
         Ok(())
     };
     match form {
-        // An earlier answer's text has no names for a signature.
-        Form::Json if !is_signed => worker.answer_json(query, each)?,
+        // The text of an earlier answer has all keys, and no names for a signature.
+        Form::Json if is_usual => worker.answer_json(query, each)?,
         _ => worker.answer(query, form, each)?,
     }
     if session.json {

@@ -103,6 +103,39 @@ fn unknown_frames_count_by_module_and_offset() {
 }
 
 #[test]
+fn fields_are_chosen() {
+    let fsym = fsym();
+    let fields = |list: &str, line: &str| {
+        let ran = fsym.run_with("stack", &["--json", "--fields", list], line);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        ran.json()[0]["Frames"].clone()
+    };
+    let few = fields("function,file,line,certainty", DIRECT);
+    let symbol = r#"{"FileName":"/src/fold/f1.cpp","FunctionName":"f6_1(Step const*, int)","Line":59}"#;
+    assert_eq!(few[0].to_string(), format!(r#"{{"Certainty":"exact","Symbol":[{symbol}]}}"#));
+    let places = fields("module-offset,function-offset,id,qualified,candidates", SEVERAL);
+    assert_eq!(places[0]["Symbol"][0]["QualifiedName"], "f6_4");
+    assert_eq!(places[0]["Candidates"].as_array().unwrap().len(), 2);
+    assert_eq!(places[0]["ModuleOffset"], "0x9939");
+    assert!(places[0]["FunctionOffset"].as_str().is_some_and(|offset| offset.starts_with("0x")));
+    assert!(
+        places[0]["BuildId"] == "aff8cb27efbbfee0810d8659fede21594064a3e0"
+            && places[0]["DebugId"].is_string()
+    );
+    // The only candidate of an exact answer is the answer.
+    assert!(fields("candidates,function", DIRECT)[0].get("Candidates").is_none());
+    // A module without a file.
+    let line = r#"{"modules": [{"name": "libgone.so", "id": "abcdef", "base": "0x7f0000"}], "frames": ["0x7f0010"]}"#;
+    let args = ["stack", "--search", fsym.str(), "--json", "--fields", "module-offset,id,unknown"];
+    let ran = foldsym_with(&args, line);
+    let frame = &ran.json()[0]["Frames"][0];
+    assert_eq!(frame.to_string(), r#"{"BuildId":"abcdef","ModuleOffset":"0x10","Unknown":"absent"}"#);
+    let wrong = fsym.run_with("stack", &["--json", "--fields", "lines"], DIRECT);
+    assert!(wrong.code == 2 && wrong.err.contains("no field `lines`"), "{wrong:?}");
+    assert_eq!(fsym.run_with("stack", &["--fields", "line"], DIRECT).code, 2);
+}
+
+#[test]
 fn long_stacks_and_recursion_are_answered() {
     let fsym = fsym();
     // The same frame 60,000 times.
