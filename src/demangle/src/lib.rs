@@ -27,6 +27,7 @@
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
+mod bucket;
 mod cpp;
 mod pack;
 mod parts;
@@ -34,6 +35,7 @@ mod query;
 mod spelling;
 mod words;
 
+pub use bucket::BucketNames;
 pub use parts::is_operator_at;
 pub use query::Query;
 

@@ -22,6 +22,7 @@ mod results;
 mod same;
 mod scale;
 mod served;
+mod signatures;
 mod soak;
 mod soak_crash;
 mod soak_hostile;
@@ -57,6 +58,7 @@ const TASKS: &[(&str, RunTask)] = &[
     ("blowup", blowup::run),
     ("trace", trace::run),
     ("unfolded", unfolded::run),
+    ("signatures", signatures::run),
     ("blocks", blocks::run),
     ("same", same::run),
     ("split", split::run),

@@ -13,6 +13,15 @@ pub(crate) fn of_kind(image: u64, kind: AddressKind, machine: u16) -> StackAddr 
     }
 }
 
+/// The link-time address of a frame as its report gives it, but for one inside of a call: a return address then.
+pub(crate) fn as_given(address: StackAddr) -> Option<u64> {
+    match address {
+        StackAddr::Exact(address) => Some(address.0),
+        StackAddr::Return(address) => Some(address.0),
+        StackAddr::Foreign => None,
+    }
+}
+
 /// `EM_AARCH64`.
 pub(crate) const AARCH64: u16 = 183;
 

@@ -41,6 +41,10 @@ pub struct Answer {
     pub module: Option<usize>,
     /// The link-time address that was looked up.
     pub image_address: Option<u64>,
+    /// Bytes from the module's first segment to the address as it was given; `None` if the segment's place is not known.
+    pub module_offset: Option<u64>,
+    /// Bytes from [`Answer::start`] to the address as it was given.
+    pub function_offset: Option<u64>,
     /// Link-time address at which the function, or this part of it, starts. `None` in padding between functions.
     pub start: Option<u64>,
     /// The function at the address. It has no frames if no function is known. At folded code it is the first candidate.
@@ -74,6 +78,7 @@ impl Answer {
         (*certainty, *evidence, *reason) = (None, None, None);
         symbol.frames.clear();
         symbol.aliases.clear();
+        (self.module_offset, self.function_offset) = (None, None);
         (self.candidate_count, self.partial, self.level) = (None, false, DebugInfo::Full);
         self.candidates.clear();
         (self.object, self.unknown) = (None, None);
@@ -86,7 +91,7 @@ impl Answer {
 
     /// The answer for the same frame without a function.
     pub fn without(&self, why: Unknown) -> Self {
-        let Self { address, module, image_address, .. } = *self;
-        Self { address, module, image_address, unknown: Some(why), ..Self::default() }
+        let Self { address, module, image_address, module_offset, .. } = *self;
+        Self { address, module, image_address, module_offset, unknown: Some(why), ..Self::default() }
     }
 }

@@ -3,6 +3,7 @@
 use foldsym_lookup::{Resolved, StackAddr};
 use foldsym_store::SymbolMap;
 
+use crate::address::as_given;
 use crate::answer::Answer;
 use crate::loaded::Loaded;
 use crate::names::damage;
@@ -43,6 +44,7 @@ pub(crate) fn fill(
         }
         Err(error) => *answer = answer.without(damage(loaded.map.path(), error)),
     }
+    answer.function_offset = answer.start.zip(as_given(address)).map(|(start, at)| at.wrapping_sub(start));
     if answer.symbol.frames.is_empty() && answer.unknown.is_none() {
         answer.unknown = Some(Unknown::NoFunction);
     }

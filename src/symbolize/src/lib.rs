@@ -54,6 +54,7 @@ mod converter;
 mod cover;
 #[cfg(feature = "debuginfod")]
 mod debuginfod;
+mod fields;
 mod fill;
 mod find;
 mod fits;
@@ -84,6 +85,7 @@ mod request_error;
 mod resolve;
 mod running;
 mod search;
+mod signature;
 mod stack;
 mod symbolize;
 mod symbolizer;
@@ -101,7 +103,9 @@ pub use certainty::{Certainty, Evidence, Reason};
 pub use converter::{Converter, NotConverted};
 #[cfg(feature = "debuginfod")]
 pub use debuginfod::Debuginfod;
+pub use fields::Fields;
 pub use foldsym_lookup::NameId;
+pub use foldsym_signature::{RuleError, Rules, Signature};
 pub use foldsym_store::{
     BuildId, DebugId, LocalStore, ModuleId, Store, StoreError, SymbolMap, open_regular, text_id,
 };
@@ -119,6 +123,7 @@ pub use query::{Innermost, Query};
 pub use readable::ReadableNames;
 pub use request::{Request, Requests};
 pub use request_error::RequestError;
+pub use signature::Signing;
 pub use stack::{AddressKind, Mapping, Module, Modules, OpenFile, ReportedAddress, Stack, StackFrame};
 pub use symbolizer::{BuildError, Builder, OpenedFiles, Symbolizer, Unfetched};
 pub use trampoline::TRAMPOLINES;

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use foldsym_lookup::{Error, FileId, NameId, SectionId, SymbolFile, What};
+use foldsym_store::{BuildId, DebugId};
 
 use crate::quote::string;
 use crate::readable::ReadableNames;
@@ -37,6 +38,8 @@ pub struct Kept<T> {
     keep: Keep<T>,
     names: Slots<Name<T>>,
     files: Slots<T>,
+    /// Names and paths as the file spells them, for signatures.
+    raw: (Slots<Arc<str>>, Slots<Arc<str>>),
     size: usize,
     /// Names that reports have for frames in the file.
     given: ReadableNames,
@@ -112,7 +115,8 @@ impl<T> Kept<T> {
     fn with(demangle: bool, keep: Keep<T>) -> Self {
         let none = Name { linkage: keep(Vec::new()), readable: None };
         let given = ReadableNames::with(demangle);
-        Self { demangle, keep, names: Slots::new(), files: Slots::new(), size: 0, given, none }
+        let raw = (Slots::new(), Slots::new());
+        Self { demangle, keep, names: Slots::new(), files: Slots::new(), raw, size: 0, given, none }
     }
 
     /// The names of a file, which must be the same file at each call. Messages about damage have `path`.
@@ -133,6 +137,8 @@ impl<T> Kept<T> {
     pub(crate) fn clear(&mut self) {
         self.names.clear();
         self.files.clear();
+        self.raw.0.clear();
+        self.raw.1.clear();
         self.given.clear();
         self.size = 0;
     }
@@ -233,6 +239,48 @@ impl<T: Deref<Target: AsRef<[u8]>>> Names<'_, T> {
             }
         };
         &self.kept.files.values[place]
+    }
+
+    /// The build id and the debug id of the file; `None` without a file or a build id.
+    pub(crate) fn ids(&self) -> Option<(BuildId, DebugId)> {
+        let file = self.file?;
+        let id = BuildId::new(file.build_id()).ok()?;
+        let debug = DebugId::of_file(&id, file);
+        Some((id, debug))
+    }
+
+    /// The name as the file spells it, whatever the form of the output; empty for `None`. Bytes that are not UTF-8 are replaced by U+FFFD.
+    pub(crate) fn raw(&mut self, id: Option<NameId>) -> Arc<str> {
+        self.raw_text(id.map(|id| id.0), false)
+    }
+
+    /// As [`Names::raw`], of a path.
+    pub(crate) fn raw_path(&mut self, id: Option<FileId>) -> Arc<str> {
+        self.raw_text(id.map(|id| id.0), true)
+    }
+
+    fn raw_text(&mut self, id: Option<u32>, is_path: bool) -> Arc<str> {
+        let (Some(id), Some(file)) = (id, self.file) else { return Arc::default() };
+        let kept = if is_path { &self.kept.raw.1 } else { &self.kept.raw.0 };
+        if let Some(place) = kept.place(id) {
+            return kept.values[place].clone();
+        }
+        let read = match is_path {
+            true => bytes(file.records().files(), SectionId::FILES, id),
+            false => bytes(file.records().names(), SectionId::NAMES, id),
+        };
+        let text: Arc<str> = match read {
+            Ok(text) => String::from_utf8_lossy(&text).into(),
+            Err(damage) => {
+                self.damaged = Some(damage);
+                return Arc::default();
+            }
+        };
+        self.bound();
+        self.kept.size += text.len() + 64;
+        let kept = if is_path { &mut self.kept.raw.1 } else { &mut self.kept.raw.0 };
+        kept.insert(id, text.clone());
+        text
     }
 
     /// The damage of a name since the last call, if any; such a name reads as empty. A printer calls this once for each

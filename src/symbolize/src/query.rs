@@ -3,7 +3,8 @@
 use foldsym_lookup::{NameId, StackAddr};
 use foldsym_stopped::Machine;
 
-use crate::stack::{Modules, ReportedAddress, StackFrame};
+use crate::answer::Answer;
+use crate::stack::{Modules, ReportedAddress, StackFrame, module_offset};
 
 /// A stack to answer.
 #[derive(Clone, Copy)]
@@ -39,12 +40,26 @@ pub(crate) struct Placed {
     pub(crate) bias: Option<u64>,
     /// The number that the report gave.
     pub(crate) given: Option<u64>,
+    /// Bytes from the module's first segment to that address.
+    pub(crate) offset: Option<u64>,
     pub(crate) address: StackAddr,
 }
 
 impl Placed {
     pub(crate) const NOWHERE: Self =
-        Self { module: None, file: None, bias: None, given: None, address: StackAddr::Foreign };
+        Self { module: None, file: None, bias: None, given: None, offset: None, address: StackAddr::Foreign };
+
+    /// A frame whose module, if there is one, has no file.
+    pub(crate) fn without_file(modules: &Modules, module: Option<usize>, place: ReportedAddress) -> Self {
+        Self { module, given: place.given(), offset: module_offset(modules, module, place), ..Self::NOWHERE }
+    }
+
+    /// Makes this the answer for the frame, without a function.
+    pub(crate) fn begin(&self, answer: &mut Answer) {
+        answer.clear();
+        (answer.address, answer.module, answer.module_offset) = (self.given, self.module, self.offset);
+        answer.image_address = self.address.lookup_address().map(|address| address.0);
+    }
 
     /// True if a call between the two stays in one loaded file.
     pub(crate) fn shares_module(&self, other: &Self) -> bool {

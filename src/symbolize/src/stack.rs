@@ -440,6 +440,24 @@ impl ReportedAddress {
     }
 }
 
+/// Bytes from a module's first segment to a place in it, without its file; `None` if the mapping does not say it.
+pub(crate) fn module_offset(modules: &Modules, module: Option<usize>, place: ReportedAddress) -> Option<u64> {
+    let mapping = modules.get(module?)?.mapping;
+    match (place, mapping) {
+        (ReportedAddress::Offset { offset, .. }, _) => Some(offset),
+        // Of most programs in which the address can differ from the link-time address.
+        (ReportedAddress::Image { address, .. }, _) => Some(address),
+        (ReportedAddress::Memory(at) | ReportedAddress::Mapped { address: at, .. }, mapping) => match mapping
+        {
+            Mapping::LoadAddress { address, .. } => at.checked_sub(address),
+            Mapping::Bias { start, .. } => at.checked_sub(start),
+            Mapping::FilePart { start, file_offset, .. } => at.checked_sub(start)?.checked_add(file_offset),
+            Mapping::Everywhere { .. } | Mapping::Unknown => None,
+        },
+        _ => None,
+    }
+}
+
 /// One frame of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StackFrame {

@@ -8,7 +8,7 @@ use foldsym_lookup::{Error, Resolved, StackAddr};
 use foldsym_store::SymbolMap;
 use rustc_hash::FxHashMap;
 
-use crate::address::{AARCH64, of_kind, untagged};
+use crate::address::{AARCH64, as_given, of_kind, untagged};
 use crate::answer::Answer;
 use crate::fill::{KEPT_ROOM, fill, number, shrink};
 use crate::frame::Frame;
@@ -222,7 +222,7 @@ impl<'s> Worker<'s> {
             match self.place(query.modules, frame) {
                 Ok(found) => placed.push(found),
                 Err((module, why)) => {
-                    placed.push(Placed { module, given: frame.place.given(), ..Placed::NOWHERE });
+                    placed.push(Placed::without_file(query.modules, module, frame.place));
                     self.unknown.push((index, why));
                 }
             }
@@ -239,9 +239,7 @@ impl<'s> Worker<'s> {
         let mut result = Ok(());
         for (index, placed) in placed.iter().enumerate() {
             let answer = &mut self.answer;
-            answer.clear();
-            (answer.address, answer.module) = (placed.given, placed.module);
-            answer.image_address = placed.address.lookup_address().map(|address| address.0);
+            placed.begin(answer);
             match placed.file {
                 None => {
                     let why = self.unknown.binary_search_by_key(&index, |(index, _)| *index);
@@ -416,8 +414,10 @@ impl<'s> Worker<'s> {
             Mapping::LoadAddress { address, .. } => Some(address.wrapping_sub(header.image_base)),
             Mapping::FilePart { .. } | Mapping::Unknown => None,
         };
-        let placed =
-            |given, address| Ok(Placed { module: Some(index), file: Some(file), bias, given, address });
+        let placed = |given, address| {
+            let offset = as_given(address).map(|image| image.wrapping_sub(header.image_base));
+            Ok(Placed { module: Some(index), file: Some(file), bias, given, offset, address })
+        };
         let image = match place {
             ReportedAddress::Image { address, .. } => address,
             ReportedAddress::Offset { offset, .. } => offset.wrapping_add(header.image_base),

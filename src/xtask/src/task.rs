@@ -47,6 +47,10 @@ pub const ORACLES: &[Task] = &[
     },
     Task { name: "trace", help: "programs stepped beside the same objects linked without folding" },
     Task { name: "unfolded", help: "how sure answers are in programs that nobody folded" },
+    Task {
+        name: "signatures",
+        help: "buckets of stacks in programs with and without folding, beside Mozilla's rules on llvm-symbolizer's frames",
+    },
     Task { name: "blocks", help: "basic blocks against llvm-readobj --bb-addr-map" },
     Task { name: "same", help: "what an older build and this one make of the same programs, byte by byte" },
     Task { name: "split", help: "RocksDB with split debug info against the same code with whole debug info" },

@@ -176,6 +176,26 @@ pub(super) fn compiles(full: bool) -> Vec<Compile> {
 }
 
 impl Compile {
+    /// clang at a level of optimization (`-O3`), without further options.
+    pub(super) fn clang(level: &'static str) -> Compile {
+        Compile {
+            name: format!("clang{level}"),
+            family: "clang",
+            clang: true,
+            merging: false,
+            flags: vec!["-DMUSTTAIL", "-g", level, "-fno-pie"],
+            pie: false,
+            relocs: false,
+            mixed: false,
+            lines: false,
+            lto: false,
+            packed: false,
+            shared: false,
+            virtual_bases: false,
+            rtti: true,
+        }
+    }
+
     /// Whether debug information describes the functions of a source file, each with its name.
     pub(super) fn describes(&self, file: &str) -> bool {
         self.level_of(file).is_none()

@@ -481,6 +481,43 @@ fn recorded(files: &[PathBuf]) -> Result<(Vec<Module>, Vec<Option<Stack>>), Stri
     Ok((modules, stacks))
 }
 
+/// A program, and the stacks that it printed; `None` for one with another number of frames than its table has.
+pub(crate) struct Recorded {
+    pub(crate) path: PathBuf,
+    pub(crate) stacks: Vec<Option<Stack>>,
+}
+
+/// One program of one seed and level of optimization.
+pub(crate) struct LinkedPair {
+    pub(crate) folded: Recorded,
+    /// The same objects folded in another order, so that other functions remain.
+    pub(crate) reversed: Recorded,
+    pub(crate) unfolded: Recorded,
+}
+
+/// Makes the program of a seed by clang and lld, and runs its links. All have the same objects, whose stacks have the same numbers.
+///
+/// # Errors
+/// A tool that is missing or fails.
+pub(crate) fn pair(seed: u64, stacks: usize, level: &'static str, dir: &Path) -> Result<LinkedPair, String> {
+    let dir = dir.join(format!("seed{seed}{level}"));
+    let files = write_sources(seed, stacks, &dir)?;
+    let compile = Compile::clang(level);
+    let objects = compile.objects(&dir, &files)?;
+    let folding = LINKS.iter().find(|link| link.name == "lld-all").ok_or("no link of lld")?;
+    let made = |link: &Link, objects: &[PathBuf], name: &str| {
+        let linked = compile.link(link, objects, &dir.join(name))?;
+        let (_, stacks) = recorded(&linked)?;
+        Ok::<_, String>(Recorded { path: linked[0].clone(), stacks })
+    };
+    let back: Vec<PathBuf> = objects.iter().rev().cloned().collect();
+    Ok(LinkedPair {
+        folded: made(folding, &objects, "folded")?,
+        reversed: made(folding, &back, "reversed")?,
+        unfolded: made(&UNFOLDED, &objects, "unfolded")?,
+    })
+}
+
 /// The files that all programs have. They are kept with the committed program.
 const RUNTIME: [(&str, &str); 2] = [
     ("runtime.h", include_str!("../../../../testbins/cases/fold/runtime.h")),

@@ -6,6 +6,7 @@ pub(crate) mod block;
 pub(crate) mod open;
 pub(crate) mod process;
 pub(crate) mod session;
+pub(crate) mod signature;
 pub(crate) mod stopped;
 pub(crate) mod text;
 pub(crate) mod variable;

@@ -62,37 +62,46 @@ fn is_program(bytes: &[u8]) -> bool {
 /// # Errors
 /// A folder that options name cannot be used; options that contradict each other.
 pub(crate) fn symbolizer(args: &Answering, sources: &Sources) -> Result<Symbolizer, Failure> {
-    symbolizer_with(args, sources, false)
+    symbolizer_with(args, sources, Extra::default())
 }
 
-/// As [`symbolizer`]. With `data`, programs that are converted on the fly keep their variables.
+/// What an engine answers beside what the options say.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Extra {
+    /// Programs that are converted on the fly keep their variables.
+    pub(crate) data: bool,
+    /// Answers have all candidates.
+    pub(crate) candidates: bool,
+}
+
+/// As [`symbolizer`].
 ///
 /// # Errors
 /// As [`symbolizer`].
 pub(crate) fn symbolizer_with(
     args: &Answering,
     sources: &Sources,
-    data: bool,
+    extra: Extra,
 ) -> Result<Symbolizer, Failure> {
     if let Some(option) = args.without_effect() {
         return Err(Failure::usage(format!("{option} cannot be used with --output-style=JSON")));
     }
     let builder =
         // Each candidate costs a lookup, so candidates are requested only if the output shows them.
-        Symbolizer::builder().candidates(args.is_json() || args.candidates).demangle(!args.no_demangle).check(args.check);
+        Symbolizer::builder().candidates(args.is_json() || args.candidates || extra.candidates).demangle(!args.no_demangle).check(args.check);
     let mut builder = match &sources.cache {
         Some(folder) => builder.cache(folder),
         // The user did not name this folder, so an unusable one is not an error.
         None => builder.cache_if_usable(default_cache()),
     };
     #[cfg(feature = "convert")]
-    if data {
+    if extra.data {
         let options = foldsym_convert::Options::default();
         let options = options.with(|options| (options.columns, options.data) = (true, true));
         builder = builder.conversion(options);
     }
     #[cfg(not(feature = "convert"))]
-    let _ = data;
+    let _ = extra.data;
     builder = builder.search(&sources.search);
     for location in &sources.store {
         builder = builder.store(store(location, sources.cache.as_deref())?);

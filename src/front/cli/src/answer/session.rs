@@ -5,14 +5,15 @@ use std::io;
 use std::path::Path;
 
 use foldsym_lookup::SymbolFile;
-use foldsym_symbolize::{Answer, Form, Mapping, Module, Modules, Names, Unknown, json};
+use foldsym_symbolize::{Answer, Fields, Form, Mapping, Module, Modules, Names, Unknown, json};
 
 use crate::answer::address::Space;
 use crate::answer::block::{self, Block};
 use crate::answer::open::Loaded;
+use crate::answer::signature::Signatures;
 use crate::answer::text::{self, TextStyle};
 use crate::answer::variable::Variable;
-use crate::args::{Answering, Marks};
+use crate::args::{Answering, Marks, SignatureOptions};
 use crate::io::failure::{Failure, complain, exit, shortened};
 use crate::io::input::{Line, Lines, MAX_LINE, STANDARD_INPUT};
 use crate::io::output::Output;
@@ -86,6 +87,10 @@ pub(crate) struct Session {
     style: TextStyle,
     /// A line is a stack: it has many answers, and its text ends with a blank line more.
     stacks: bool,
+    /// The fields of JSON, if they are chosen.
+    fields: Option<Fields>,
+    /// Signatures of the stacks, if they are wanted.
+    pub(crate) signatures: Option<Signatures>,
     /// Keys of this line that its answer repeats, with values as JSON.
     pub(crate) echo: Vec<(String, String)>,
     /// The text says of no answer how sure it is, and the user did not ask for that.
@@ -134,6 +139,8 @@ impl Session {
                 basenames: args.basenames,
             },
             stacks: false,
+            fields: None,
+            signatures: None,
             echo: Vec::new(),
             // JSON always has the certainty. Text has it by default on a terminal and with `--candidates`.
             is_silent: !args.is_json() && !on_terminal && !args.candidates && args.certainty.is_none(),
@@ -146,8 +153,44 @@ impl Session {
     }
 
     /// The same for lines that are stacks: their answers are numbered, and a blank line follows the answers of each line.
-    pub(crate) fn of_stacks(self) -> Self {
-        Self { stacks: true, ..self }
+    ///
+    /// # Errors
+    /// The file of rules for signatures cannot be read.
+    pub(crate) fn of_stacks(
+        self,
+        options: &SignatureOptions,
+        fields: Option<Fields>,
+    ) -> Result<Self, Failure> {
+        if fields.is_some() && !self.json {
+            return Err(Failure::usage("--fields: chooses keys of --json"));
+        }
+        let signatures = Signatures::of(options)?;
+        // A signature does not depend on which candidate is first.
+        let is_silent = self.is_silent && signatures.as_ref().is_none_or(|signatures| !signatures.only);
+        Ok(Self { stacks: true, signatures, fields, is_silent, ..self })
+    }
+
+    /// Whether JSON has all keys of frames, and nothing else that needs their names.
+    pub(crate) fn is_usual(&self) -> bool {
+        self.fields.is_none() && self.signatures.is_none()
+    }
+
+    /// Whether frames are printed.
+    pub(crate) fn has_frames(&self) -> bool {
+        self.signatures.as_ref().is_none_or(|signatures| !signatures.only)
+    }
+
+    /// Puts the signature of the stack whose answers were put, if it is wanted.
+    pub(crate) fn put_signature(&mut self) {
+        let has_frames = self.has_frames();
+        let Some(signatures) = &mut self.signatures else { return };
+        match self.json {
+            true => {
+                self.out.text.extend_from_slice(if has_frames { b"," } else { b"" });
+                signatures.put_json(&mut self.out.text);
+            }
+            false => signatures.put_text(&mut self.out.text),
+        }
     }
 
     /// How names are wanted.
@@ -177,14 +220,21 @@ impl Session {
         let number = self.stacks.then_some(self.number);
         self.number += 1;
         let start = self.out.text.len();
-        self.write(answer, names, modules, found, number);
+        if let Some(signatures) = &mut self.signatures {
+            signatures.signing.add(answer, names, modules, []);
+        }
+        if self.has_frames() {
+            self.write(answer, names, modules, found, number);
+        }
         let Some(why) = names.take_damage() else { return Ok(()) };
         if !self.stacks {
             return Err(LineError::of(&why));
         }
         // The other frames of the stack are as good as they were.
         self.out.text.truncate(start);
-        self.write(&answer.without(why), names, modules, found.map(|_| &None), number);
+        if self.has_frames() {
+            self.write(&answer.without(why), names, modules, found.map(|_| &None), number);
+        }
         Ok(())
     }
 
@@ -214,6 +264,9 @@ impl Session {
     ) {
         if self.json {
             let module = answer.module.and_then(|module| modules.get(module));
+            if let Some(fields) = self.fields {
+                return fields.object(&mut self.out.text, answer, names, module);
+            }
             json::object(&mut self.out.text, answer, names, module.map_or("", |module| &module.name));
             if let Some(found) = found {
                 self.out.text.extend_from_slice(b",\"BasicBlock\":");
@@ -308,7 +361,7 @@ impl Session {
     /// Ends the answers of a line; gives its exit code.
     fn end_line(&mut self, result: Result<(), LineError>, start: usize, line: (Option<u64>, &str)) -> u8 {
         let code = result.map_or_else(|error| self.unanswered(&error, start, line), |()| 0);
-        if self.stacks && !self.json {
+        if self.stacks && !self.json && self.has_frames() {
             // An unanswered stack gets this blank line too, so that a program can find the end of each stack.
             self.out.text.push(b'\n');
         }
@@ -319,19 +372,28 @@ impl Session {
     /// the placeholder replaces everything from `start` on in the buffer. `line` is the line's number and text.
     fn unanswered(&mut self, error: &LineError, start: usize, (line, text): (Option<u64>, &str)) -> u8 {
         self.out.text.truncate(start);
-        if self.json {
+        // The frames before the error belong to no signature.
+        _ = self.signatures.as_mut().map(|signatures| signatures.signing.finish());
+        if !self.json && !self.has_frames() {
+            complain_of_line(line, &error.message);
+            self.out.text.extend_from_slice(b"?? ??\n");
+        } else if self.json {
             let address = (!self.stacks)
                 .then_some((shortened(text.trim()), self.module.as_deref().unwrap_or_default()));
             json::error(&mut self.out.text, address, &error.message);
             self.end_object();
         } else {
             text::unknown(&mut self.out.text);
-            match line {
-                Some(line) => complain(&format!("line {line}: {}", error.message)),
-                // Words of the command line have no line number.
-                None => complain(&error.message),
-            }
+            complain_of_line(line, &error.message);
         }
         error.code
+    }
+}
+
+/// Says what is wrong with a line. Words of the command line have no line number.
+fn complain_of_line(line: Option<u64>, message: &str) {
+    match line {
+        Some(line) => complain(&format!("line {line}: {message}")),
+        None => complain(message),
     }
 }

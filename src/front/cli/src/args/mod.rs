@@ -4,6 +4,7 @@ mod answering;
 mod convert;
 #[cfg(feature = "serve")]
 pub(crate) mod serve;
+mod signing;
 mod sources;
 pub(crate) mod store;
 
@@ -16,6 +17,7 @@ use clap_complete::Shell;
 use answering::{AS_LLVM, number_argument};
 pub(crate) use answering::{Answering, Functions, Marks};
 pub(crate) use convert::{Convert, Reading};
+pub(crate) use signing::{SignatureOptions, SignatureShown};
 use sources::SOURCES;
 pub(crate) use sources::{Callers, Filter, Sources, Style, Symbolize, Words};
 
@@ -243,7 +245,8 @@ identity or a name, and its load address; the answer repeats `id` and keys that 
 Examples:
   foldsym stack app.fsym 0x20129b 0x201fbd 0x201e8d
   foldsym stack app.fsym --json < stacks.txt            one stack a line
-  foldsym stack --store /srv/symbols --json < stacks.jsonl")]
+  foldsym stack --store /srv/symbols --json < stacks.jsonl
+  foldsym stack --store /srv/symbols --signature=only < stacks.jsonl | sort | uniq -c | sort -rn")]
 pub(crate) struct Stack {
     /// A .fsym file, or a program (converted on the fly, with columns). Cannot be combined with the options under "Many modules"
     #[arg(value_name = "FILE", required_unless_present_any = SOURCES, required_unless_present = "exe")]
@@ -256,6 +259,13 @@ pub(crate) struct Stack {
     addresses: Vec<String>,
     #[command(flatten)]
     pub(crate) answering: Answering,
+    /// Writes only these keys of each frame in --json, where they are known: words with commas between them, of address, module, id,
+    /// module-offset, function-offset, function, qualified, linkage, file, line, column, declaration, certainty, evidence, candidates,
+    /// unknown
+    #[arg(long, value_name = "LIST", value_parser = foldsym_symbolize::Fields::parse, hide_short_help = true)]
+    pub(crate) fields: Option<foldsym_symbolize::Fields>,
+    #[command(flatten)]
+    pub(crate) signatures: SignatureOptions,
     // Last: the heading of its options would be that of all options after it.
     #[command(flatten)]
     pub(crate) sources: Sources,

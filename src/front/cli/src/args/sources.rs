@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::Marks;
+use super::{Marks, SignatureOptions};
 
 /// Where the files of modules are, in place of one file.
 #[derive(Args, Default)]
@@ -109,12 +109,12 @@ pub(crate) struct Symbolize {
     pub(crate) inputs: Vec<PathBuf>,
     /// Reads a Parquet file with one stack per row instead of reports
     #[cfg(feature = "parquet")]
-    #[arg(long, value_name = "IN.parquet", requires = "output", conflicts_with_all = ["inputs", "json", "text", "format", "certainty", "style", "collapsed", "pprof", "callers", "event", "open_paths", "sections"], hide_short_help = true)]
+    #[arg(long, value_name = "IN.parquet", requires = "output", conflicts_with_all = ["inputs", "json", "text", "format", "certainty", "style", "collapsed", "pprof", "callers", "event", "open_paths", "sections", "signature"], hide_short_help = true)]
     pub(crate) parquet: Option<PathBuf>,
     /// A Parquet file in place of text: the rows of --parquet with their answers, or a row for each thread of the reports; - is standard
     /// output
     #[cfg(feature = "parquet")]
-    #[arg(short, long, value_name = "OUT.parquet", conflicts_with_all = ["json", "text", "certainty", "style", "collapsed", "pprof"])]
+    #[arg(short, long, value_name = "OUT.parquet", conflicts_with_all = ["json", "text", "certainty", "style", "collapsed", "pprof", "signature"])]
     pub(crate) output: Option<PathBuf>,
     /// Format of the reports (default: found by content)
     #[arg(long, value_name = "F", value_parser = report_format, hide_short_help = true)]
@@ -129,10 +129,10 @@ pub(crate) struct Symbolize {
     #[arg(long, value_name = "STYLE", default_value = "plain", conflicts_with_all = ["json", "collapsed", "pprof"])]
     pub(crate) style: Style,
     /// Lines of flame graphs, OUTERMOST;...;INNERMOST COUNT, over all reports; of a profile the sums of VALUE (default: as the profile says)
-    #[arg(long, value_name = "VALUE", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["text", "pprof"])]
+    #[arg(long, value_name = "VALUE", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["text", "pprof", "signature"])]
     pub(crate) collapsed: Option<String>,
     /// Writes the profile again, with functions and lines; - is standard output
-    #[arg(long, value_name = "OUT.pb.gz", conflicts_with = "text", hide_short_help = true)]
+    #[arg(long, value_name = "OUT.pb.gz", conflicts_with_all = ["text", "signature"], hide_short_help = true)]
     pub(crate) pprof: Option<PathBuf>,
     /// How a profile stores callers: as addresses inside the call (adjusted) or as return addresses (default: adjusted; for the text of
     /// perf script what its header says, otherwise return)
@@ -147,6 +147,8 @@ pub(crate) struct Symbolize {
     /// Prints after the name how certain the function is, for these functions (default: folded)
     #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "folded")]
     pub(crate) certainty: Option<Marks>,
+    #[command(flatten)]
+    pub(crate) signatures: SignatureOptions,
     // Last: the heading of its options would be that of all options after it.
     #[command(flatten)]
     pub(crate) sources: Sources,

@@ -6,6 +6,7 @@ use foldsym_lookup::{Frames, ImageAddr, Lookup, SymbolFile};
 use foldsym_symbolize::{AddressKind, Innermost, Query, StackFrame, Symbolizer};
 
 use crate::answer::block::BlockFinder;
+use crate::answer::open::{Extra, symbolizer_with};
 use crate::answer::process::Process;
 use crate::answer::session::{LineError, Session, Source};
 use crate::answer::variable::Variable;
@@ -15,7 +16,8 @@ use crate::io::failure::{Failure, complain};
 /// Answers each argument, or else each line of standard input.
 #[inline(never)] // see `perform`
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
-    let symbolizer = crate::answer::open::symbolizer_with(&args.answering, &args.sources, args.data)?;
+    let symbolizer =
+        symbolizer_with(&args.answering, &args.sources, Extra { data: args.data, ..Extra::default() })?;
     let words = args.words();
     let code = match words.file {
         Some(path) => of_file(args, &symbolizer, path, words.addresses),

@@ -14,6 +14,7 @@ use foldsym_symbolize::{
 use serde_json::Value;
 
 use crate::answer::address::Space;
+use crate::answer::open::{Extra, symbolizer_with};
 use crate::answer::process::Process;
 use crate::answer::session::{LineError, Session, Source};
 use crate::answer::stopped::{Stopped, refuse_unknown};
@@ -52,7 +53,8 @@ impl Parsed {
 /// Answers the arguments as one stack, or else each line of standard input.
 #[inline(never)] // see `perform`
 pub(crate) fn run(args: &Stack) -> Result<u8, Failure> {
-    let symbolizer = crate::answer::open::symbolizer(&args.answering, &args.sources)?;
+    let extra = Extra { candidates: args.signatures.signature.is_some(), ..Extra::default() };
+    let symbolizer = symbolizer_with(&args.answering, &args.sources, extra)?;
     let words = args.words();
     let given = if words.addresses.is_empty() { Vec::new() } else { vec![words.addresses.join(" ")] };
     let code = match words.file {
@@ -66,7 +68,7 @@ pub(crate) fn run(args: &Stack) -> Result<u8, Failure> {
 /// Answers stacks over many modules.
 fn of_process(args: &Stack, symbolizer: &Symbolizer, given: Vec<String>) -> Result<u8, Failure> {
     let mut process = Process::new(&args.sources)?;
-    let mut session = Session::of_process(&args.answering).of_stacks();
+    let mut session = Session::of_process(&args.answering).of_stacks(&args.signatures, args.fields)?;
     let mut worker = symbolizer.worker();
     worker.keep_texts(KEPT_TEXTS);
     session.run(given, |session, line| {
@@ -90,7 +92,8 @@ fn of_file(args: &Stack, symbolizer: &Symbolizer, path: &Path, given: Vec<String
     let loaded = crate::answer::open::load(symbolizer, path)?;
     let mut source = Source::new(loaded, path, args.answering.base);
     let map = source.loaded.map.clone();
-    let mut session = Session::new(path, map.file(), &args.answering).of_stacks();
+    let mut session =
+        Session::new(path, map.file(), &args.answering).of_stacks(&args.signatures, args.fields)?;
     let mut worker = symbolizer.worker();
     worker.keep_texts(KEPT_TEXTS);
     session.run(given, |session, line| {
@@ -115,13 +118,14 @@ fn put(
     innermost: Innermost<'_>,
 ) -> Result<(), LineError> {
     let start = session.out.text.len();
+    let (query, form, with_frames) =
+        (Query { modules, frames, innermost }, session.form(), session.has_frames());
     if session.json {
-        session.out.text.extend_from_slice(b"{\"Frames\":[");
+        session.out.text.extend_from_slice(if with_frames { b"{\"Frames\":[" } else { b"{" });
     }
-    let mut first = true;
-    let (query, form) = (Query { modules, frames, innermost }, session.form());
+    let (mut first, is_usual) = (true, session.is_usual());
     let each = |answer: &Answer, names: &mut Names<'_>| {
-        if session.json && !std::mem::take(&mut first) {
+        if session.json && with_frames && !std::mem::take(&mut first) {
             session.out.text.push(b',');
         }
         session.put(answer, names, modules, None)?;
@@ -133,12 +137,18 @@ fn put(
         Ok(())
     };
     match form {
-        Form::Json => worker.answer_json(query, each)?,
-        Form::Plain => worker.answer(query, form, each)?,
+        // The text of an earlier answer has all keys, and no names for a signature.
+        Form::Json if is_usual => worker.answer_json(query, each)?,
+        _ => worker.answer(query, form, each)?,
     }
     if session.json {
-        session.out.text.push(b']');
+        if with_frames {
+            session.out.text.push(b']');
+        }
+        session.put_signature();
         session.end_object();
+    } else {
+        session.put_signature();
     }
     Ok(())
 }

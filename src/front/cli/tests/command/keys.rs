@@ -111,6 +111,7 @@ fn every_key_of_an_answer_is_documented() {
     };
     let folded = Fsym::of("fold.clang-lld.set/program", &[]);
     take(&folded.run("stack", &["--json", "0x20ac42", "0x20989b", "0x20a7d6", "?"]).out);
+    take(&folded.run("stack", &["--json", "--signature", "0x20ac42", "0x20989b"]).out);
     take(&folded.run_with("stack", &["--json"], "{\"pcs\": [16], \"id\": 1}\n{\"pcs\": 1, \"id\": 1}\n").out);
     take(&folded.run("lookup", &["--json", "0x20989b", "zz"]).out);
     let blocks = Fsym::of("blocks.sections.set/program", &[]);
@@ -128,7 +129,7 @@ fn every_key_of_an_answer_is_documented() {
     take(&aliases.run("lookup", &["--json", &place]).out);
     take(&foldsym(&["lookup", "--search", aliases.str(), "--json", "libgone.so+0x10"]).out);
     let report = root("src/reports/tests/reports/asan.txt");
-    take(&foldsym_with(&["symbolize", "--json", "-"], &report).out);
+    take(&foldsym_with(&["symbolize", "--json", "--signature", "-"], &report).out);
     let samples = root("src/reports/tests/reports/perf-events.txt");
     take(&foldsym_with(&["symbolize", "--json", "-"], &samples).out);
     let dump = concat!(env!("CARGO_MANIFEST_DIR"), "/../../reports/tests/reports/crash.dmp");

@@ -37,6 +37,7 @@ mod process;
 mod regular;
 mod relocatable;
 mod search;
+mod signature;
 mod stack;
 mod store;
 mod symbolize;

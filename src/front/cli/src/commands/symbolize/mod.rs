@@ -6,10 +6,13 @@
 use std::path::Path;
 
 use foldsym_reports::{Format, Opened, Options, Reader, Thread, json, pprof};
+use foldsym_symbolize::json::GivenName;
 use foldsym_symbolize::{
     AddressKind, Answer, Form, Innermost, Modules, Names, Query, StackFrame, Symbolizer, Worker,
 };
 
+use crate::answer::open::{Extra, symbolizer_with};
+use crate::answer::signature::Signatures;
 use crate::args::{Answering, Callers, Marks, Style, Symbolize};
 use crate::io::failure::{Failure, complain, exit};
 use crate::io::output::Output;
@@ -42,7 +45,8 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
         check: true,
         ..Answering::default()
     };
-    let symbolizer = crate::answer::open::symbolizer(&answering, &args.sources)?;
+    let extra = Extra { candidates: args.signatures.signature.is_some(), ..Extra::default() };
+    let symbolizer = symbolizer_with(&answering, &args.sources, extra)?;
     let mut options = Options::default();
     options.format = args.format;
     options.open_paths = args.sources.open_paths;
@@ -68,6 +72,7 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
         json: args.json,
         marks: args.certainty.unwrap_or(Marks::Folded),
         style: args.style,
+        signatures: Signatures::of(&args.signatures)?,
     };
     let reader = Reader::new(&symbolizer);
     let (mut failed, mut first) = (0, true);
@@ -82,7 +87,7 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
             }
             None => {
                 // A blank line separates reports; a line of JSON needs none.
-                if !std::mem::take(&mut first) && !printer.json {
+                if !std::mem::take(&mut first) && !printer.json && printer.has_frames() {
                     printer.out.text.push(b'\n');
                 }
                 Ok(printer.report(path, &mut opened))
@@ -179,48 +184,84 @@ struct StackPrinter<'s> {
     json: bool,
     marks: Marks,
     style: Style,
+    signatures: Option<Signatures>,
 }
 
 impl StackPrinter<'_> {
     fn report(&mut self, path: &Path, opened: &mut Opened<'_>) -> Result<(), Failure> {
         if self.json {
             print::json_begin(&mut self.out.text, path, opened.report());
-        } else {
+        } else if self.has_frames() {
             print::text_begin(&mut self.out.text, path, opened.report());
             style::begin(&mut self.out.text, self.style, opened.report());
         }
-        let mut index = 0;
+        let (mut index, mut others, mut has_crashed) = (0, Vec::new(), false);
         while let Some(thread) = opened.next_thread() {
             if self.json {
                 json::thread(&mut self.out.text, index, &thread);
-            } else if self.style == Style::Plain {
+            } else if self.has_frames() && self.style == Style::Plain {
                 print::text_thread(&mut self.out.text, index, &thread, opened.report());
-            } else {
+            } else if self.has_frames() {
                 style::thread(&mut self.out.text, self.style, index, &thread);
             }
             index += 1;
             self.frames(opened.report().modules_of(&thread), &thread)?;
             if self.json {
-                self.out.text.extend_from_slice(b"]}");
+                self.out.text.push(b']');
+            }
+            if let Some(signatures) = &mut self.signatures {
+                match self.json {
+                    true => {
+                        self.out.text.push(b',');
+                        signatures.put_json(&mut self.out.text);
+                    }
+                    // Where a thread crashed, the stacks of the others say nothing of the fault.
+                    false if signatures.only && !thread.crashed => signatures.put_text(&mut others),
+                    false => signatures.put_text(&mut self.out.text),
+                }
+                has_crashed |= thread.crashed;
+            }
+            if self.json {
+                self.out.text.push(b'}');
             }
             self.out.give()?;
         }
+        if !has_crashed {
+            self.out.text.append(&mut others);
+        }
         if self.json {
             json::end(&mut self.out.text, opened.report());
-        } else {
+        } else if self.has_frames() {
             print::text_end(&mut self.out.text, opened.report());
         }
         Ok(())
     }
 
+    fn has_frames(&self) -> bool {
+        self.signatures.as_ref().is_none_or(|signatures| !signatures.only)
+    }
+
     fn frames(&mut self, modules: &Modules, thread: &Thread) -> Result<(), Failure> {
         let query = Query { modules, frames: &thread.frames, innermost: Innermost::Nothing };
         let form = if self.json { Form::Json } else { Form::Plain };
+        let (symbolizer, with_frames) = (self.symbolizer, self.has_frames());
         let (output, is_json, marks, style) = (&mut self.out, self.json, self.marks, self.style);
-        let symbolizer = self.symbolizer;
+        let signatures = &mut self.signatures;
         let (mut index, mut number) = (0, 0);
         let put = |answer: &Answer, names: &mut Names<'_>| {
             let out = &mut output.text;
+            if let Some(Signatures { signing, .. }) = signatures.as_mut() {
+                names.begin(out.len());
+                let own = thread.names_for(index, answer).iter();
+                let own = own.map(|name| GivenName::new(&name.function, &name.file, name.line));
+                signing.add(answer, names, modules, own);
+                // Who prints the frame finds the damage again.
+                _ = names.take_damage();
+            }
+            if !with_frames {
+                index += 1;
+                return Ok(());
+            }
             if is_json {
                 json::frame(out, index, answer, names, modules, thread);
             } else {

@@ -1,0 +1,160 @@
+//! Signatures of stacks: text, JSON, rules of the user, frames that are folded or unknown.
+
+use crate::common;
+
+use common::{Fsym, foldsym, foldsym_with};
+
+/// One stack each: all frames are exact; two candidates at the innermost frame, whose first is `f6_4`; any of five at the second.
+const DIRECT: &str = "0x209939 0x209df6 0x20a59f 0x20ae1b";
+const SEVERAL: &str = "0x209939 0x2099a3 0x20a66d 0x20ae1b";
+const TABLE: &str = "0x20ac42 0x20989b 0x20a7d6 0x20ae1b";
+
+fn fsym() -> Fsym {
+    Fsym::of("fold.clang-lld.set/program", &[])
+}
+
+/// The texts of the signatures of lines.
+fn texts(fsym: &Fsym, args: &[&str], lines: &str) -> Vec<String> {
+    let ran = fsym.run_with("stack", &[&["--signature=only"], args].concat(), lines);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    ran.out.lines().map(|line| line.split_once(' ').unwrap().1.to_owned()).collect()
+}
+
+#[test]
+fn a_line_for_each_stack() {
+    let fsym = fsym();
+    let ran = fsym.run_with("stack", &["--signature=only"], &format!("{DIRECT}\nfoo\n{DIRECT}\n0x10\n"));
+    assert_eq!(ran.code, 2);
+    let lines: Vec<&str> = ran.out.lines().collect();
+    assert_eq!((lines.len(), lines[1], lines[0]), (4, "?? ??", lines[2]));
+    let (hash, text) = lines[0].split_once(' ').unwrap();
+    assert_eq!(text, "f6_1 | in67_0 | K20_0::K20_0");
+    assert!(hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()), "{hash}");
+    // After the frames, with the blank line that ends a stack.
+    let also = fsym.run_with("stack", &["--signature"], DIRECT).out;
+    let plain = fsym.run_with("stack", &[], DIRECT).out;
+    assert_eq!(also, format!("{}signature {}\n\n", plain.strip_suffix('\n').unwrap(), lines[0]));
+    let json = fsym.run_with("stack", &["--signature", "--json"], DIRECT).json();
+    let signature = &json[0]["Signature"];
+    assert_eq!(
+        (&signature["Text"], &signature["Hash"], &signature["Rules"]),
+        (&text.into(), &hash.into(), &"1".into())
+    );
+    assert_eq!(json[0]["Frames"].as_array().unwrap().len(), 4);
+    let only = fsym.run_with("stack", &["--signature=only", "--json"], DIRECT).json();
+    assert!(only[0].get("Frames").is_none() && only[0]["Signature"] == *signature);
+}
+
+#[test]
+fn candidates_count_and_not_the_first_of_them() {
+    let fsym = fsym();
+    let frames = |doubt: &str| {
+        let rules =
+            common::file(fsym.folder.path(), "doubt.rules", format!("doubt {doubt}\nframes 9").as_bytes());
+        texts(&fsym, &["--signature-rules", rules.to_str().unwrap()], &format!("{SEVERAL}\n{TABLE}\n"))
+    };
+    let smallest = frames("smallest");
+    assert!(smallest[0].starts_with("f6_0 | "), "{smallest:?}");
+    assert!(smallest[1].contains(" | f0_0 | "), "{smallest:?}");
+    let pass = frames("pass");
+    assert!(!pass[0].contains("f6_") && !pass[1].contains("f0_"), "{pass:?}");
+}
+
+#[test]
+fn rules_of_the_user_outweigh_the_others() {
+    let fsym = fsym();
+    let folder = tempfile::tempdir().unwrap();
+    let with = |text: &str| {
+        let rules = common::file(folder.path(), "my.rules", text.as_bytes());
+        fsym.run_with(
+            "stack",
+            &["--signature=only", "--json", "--signature-rules", rules.to_str().unwrap()],
+            DIRECT,
+        )
+    };
+    let ran = with("version 9\nskip K*::** # constructors\nframes 2\n");
+    let signature = &ran.json()[0]["Signature"];
+    assert_eq!((&signature["Text"], &signature["Rules"]), (&"f6_1 | in67_0".into(), &"1+9".into()));
+    let wrong = with("\n# fine\nskipp a\n");
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.err.contains("my.rules:3: `skipp` is no rule"), "{}", wrong.err);
+    let absent = fsym.run_with("stack", &["--signature", "--signature-rules", "/nonexistent"], DIRECT);
+    assert!(absent.code == 3 && absent.err.contains("/nonexistent"), "{absent:?}");
+    // A file that is no text.
+    let binary = common::file(folder.path(), "binary", &[0xff, 0xfe]);
+    let args = ["--signature", "--signature-rules", binary.to_str().unwrap()];
+    assert_eq!(fsym.run_with("stack", &args, DIRECT).code, 3);
+}
+
+#[test]
+fn unknown_frames_count_by_module_and_offset() {
+    let fsym = fsym();
+    let line = r#"{"modules": [{"name": "libgone.so", "base": "0x7f0000"}, {"name": "program", "base": "0x200000"}], "frames": ["0x7f0010", "0x209df6"]}"#;
+    let ran = foldsym_with(&["stack", "--search", fsym.str(), "--signature=only"], line);
+    assert!(
+        ran.out.ends_with(" libgone.so+0x10 | program+0x9df6\n") || ran.out.contains(" libgone.so+0x10 | "),
+        "{ran:?}"
+    );
+    let ran = foldsym_with(
+        &["stack", "--search", fsym.str(), "--signature=only"],
+        r#"{"modules": [], "frames": [1, 2]}"#,
+    );
+    assert!(ran.out.ends_with(" ??\n"), "{ran:?}");
+}
+
+#[test]
+fn fields_are_chosen() {
+    let fsym = fsym();
+    let fields = |list: &str, line: &str| {
+        let ran = fsym.run_with("stack", &["--json", "--fields", list], line);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        ran.json()[0]["Frames"].clone()
+    };
+    let few = fields("function,file,line,certainty", DIRECT);
+    let symbol = r#"{"FileName":"/src/fold/f1.cpp","FunctionName":"f6_1(Step const*, int)","Line":59}"#;
+    assert_eq!(few[0].to_string(), format!(r#"{{"Certainty":"exact","Symbol":[{symbol}]}}"#));
+    let places = fields("module-offset,function-offset,id,qualified,candidates", SEVERAL);
+    assert_eq!(places[0]["Symbol"][0]["QualifiedName"], "f6_4");
+    assert_eq!(places[0]["Candidates"].as_array().unwrap().len(), 2);
+    assert_eq!(places[0]["ModuleOffset"], "0x9939");
+    assert!(places[0]["FunctionOffset"].as_str().is_some_and(|offset| offset.starts_with("0x")));
+    assert!(
+        places[0]["BuildId"] == "aff8cb27efbbfee0810d8659fede21594064a3e0"
+            && places[0]["DebugId"].is_string()
+    );
+    // The only candidate of an exact answer is the answer.
+    assert!(fields("candidates,function", DIRECT)[0].get("Candidates").is_none());
+    // A module without a file.
+    let line = r#"{"modules": [{"name": "libgone.so", "id": "abcdef", "base": "0x7f0000"}], "frames": ["0x7f0010"]}"#;
+    let args = ["stack", "--search", fsym.str(), "--json", "--fields", "module-offset,id,unknown"];
+    let ran = foldsym_with(&args, line);
+    let frame = &ran.json()[0]["Frames"][0];
+    assert_eq!(frame.to_string(), r#"{"BuildId":"abcdef","ModuleOffset":"0x10","Unknown":"absent"}"#);
+    let wrong = fsym.run_with("stack", &["--json", "--fields", "lines"], DIRECT);
+    assert!(wrong.code == 2 && wrong.err.contains("no field `lines`"), "{wrong:?}");
+    assert_eq!(fsym.run_with("stack", &["--fields", "line"], DIRECT).code, 2);
+}
+
+#[test]
+fn long_stacks_and_recursion_are_answered() {
+    let fsym = fsym();
+    // The same frame 60,000 times.
+    let deep = format!("0x209939 {}0x20ae1b", "0x209df6 ".repeat(60_000));
+    let once = "0x209939 0x209df6 0x20ae1b";
+    let both = texts(&fsym, &[], &format!("{deep}\n{once}\n"));
+    assert_eq!(both[0], both[1]);
+}
+
+#[test]
+fn a_report_has_those_of_its_threads() {
+    let report = concat!(env!("CARGO_MANIFEST_DIR"), "/../../reports/tests/reports/asan.txt");
+    let json = foldsym(&["symbolize", "--signature", "--json", report]).json();
+    let threads = json[0]["Threads"].as_array().unwrap();
+    assert!(!threads.is_empty());
+    threads.iter().for_each(|thread| assert_eq!(thread["Signature"]["Hash"].as_str().unwrap().len(), 16));
+    let only = foldsym(&["symbolize", "--signature=only", report]);
+    let crashed = threads.iter().filter(|thread| thread["Crashed"] == true).count();
+    assert_eq!(only.out.lines().count(), if crashed == 0 { threads.len() } else { crashed });
+    let text = foldsym(&["symbolize", "--signature", report]).out;
+    assert_eq!(text.lines().filter(|line| line.starts_with("signature ")).count(), threads.len());
+}
