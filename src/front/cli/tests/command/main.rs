@@ -12,6 +12,7 @@ mod companions;
 mod convert;
 mod data;
 mod debug_files;
+mod debuggers;
 mod doors;
 mod engine;
 mod export;
