@@ -24,7 +24,7 @@ fn an_export_is_answered_and_symbolized() {
         server.ask(&format!("POST /v1development/profiles{query} HTTP/1.1\r\nContent-Type: {kind}"), body)
     };
     let (protobuf, json) = ("application/x-protobuf", "application/json; charset=utf-8");
-    for (kind, name, empty) in [(protobuf, "mail.otlp", &b""[..]), (json, "mail.otlp.json", b"{}")] {
+    for (kind, name, empty) in [(protobuf, "mail.otlp", &b""[..]), (json, "mail.otlp.json", &b"{}"[..])] {
         let body = report(name);
         let taken = post("", kind, &body);
         assert_eq!((taken.status, &taken.body[..]), (200, empty), "{taken:?}");
@@ -38,10 +38,10 @@ fn an_export_is_answered_and_symbolized() {
     }
     for (kind, body) in [
         (protobuf, &b"{}"[..]),
-        (json, &report("mail.otlp")),
-        ("text/plain", &report("mail.otlp")),
-        (protobuf, &report("mail.otlp.json")),
-        (protobuf, b"\x12\xff"),
+        (json, &report("mail.otlp")[..]),
+        ("text/plain", &report("mail.otlp")[..]),
+        (protobuf, &report("mail.otlp.json")[..]),
+        (protobuf, &b"\x12\xff"[..]),
     ] {
         let refused = post("", kind, body);
         assert_eq!(refused.status, 400, "{kind}: {refused:?}");
