@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 
 use super::changes::{Changes, NewLocation};
 use super::tables::{
-    AttributeRow, Counted, FunctionRow, LineRow, LocationRow, MappingRow, Problem, SampleRow, Tables, Value,
-    index,
+    AttributeRow, FunctionRow, LineRow, LocationRow, MappingRow, Problem, SampleCount, SampleRow, Tables,
+    Value, index,
 };
 
 /// Most elements of a list that is inside of a record.
@@ -301,7 +301,7 @@ fn profile(one: &Object<'_>, tables: &mut Tables) -> Result<(), Problem> {
     for (key, value) in one.0.iter().filter(|(key, _)| key == "samples") {
         each(value, key, |sample: SampleJson| {
             let mut counted =
-                Counted { times: sample.timestamps_unix_nano.0.len() as u64, ..Counted::default() };
+                SampleCount { times: sample.timestamps_unix_nano.0.len() as u64, ..SampleCount::default() };
             sample.values.0.iter().for_each(|value| counted.add(value.0));
             let attributes = indices(&sample.attribute_indices, tables)?;
             let stack = index(sample.stack_index.0);

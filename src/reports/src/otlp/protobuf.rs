@@ -7,8 +7,8 @@ use prost::encoding::{WireType, encode_key, encode_varint};
 
 use super::changes::{Changes, NewLocation};
 use super::tables::{
-    AttributeRow, Counted, FunctionRow, LineRow, LocationRow, MappingRow, Problem, SampleRow, Tables, Value,
-    index,
+    AttributeRow, FunctionRow, LineRow, LocationRow, MappingRow, Problem, SampleCount, SampleRow, Tables,
+    Value, index,
 };
 use crate::wire::{Field, Fields, varint};
 
@@ -100,7 +100,7 @@ fn profile(bytes: &[u8], tables: &mut Tables) -> Result<(), Problem> {
 }
 
 fn sample(bytes: &[u8], kind: u32, tables: &mut Tables) -> Result<(), Problem> {
-    let (mut row, mut counted) = (SampleRow { kind, ..SampleRow::default() }, Counted::default());
+    let (mut row, mut counted) = (SampleRow { kind, ..SampleRow::default() }, SampleCount::default());
     let start = tables.begin();
     for field in fields(bytes, "a sample") {
         match field? {

@@ -227,7 +227,7 @@ impl Profiles {
         }
         Opened::new(
             report,
-            SampleReader { profiles: self, message: 0, next: 0, count: 0, copied: 0, left_out: 0 },
+            SamplesOfMessages { profiles: self, message: 0, next: 0, count: 0, copied: 0, left_out: 0 },
         )
     }
 }
@@ -440,7 +440,7 @@ impl Message {
 }
 
 /// Reads the samples of messages.
-struct SampleReader {
+struct SamplesOfMessages {
     profiles: Profiles,
     message: usize,
     next: usize,
@@ -450,7 +450,7 @@ struct SampleReader {
     left_out: usize,
 }
 
-impl ThreadSource for SampleReader {
+impl ThreadSource for SamplesOfMessages {
     fn next(&mut self, report: &mut Report) -> Option<Thread> {
         while let Some(message) = self.profiles.messages.get(self.message) {
             let Some(sample) = message.tables.samples.get(self.next) else {

@@ -93,13 +93,13 @@ pub(super) struct SampleRow {
 
 /// What a sample has of values.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Counted {
+pub(super) struct SampleCount {
     pub(super) values: u64,
     pub(super) sum: i64,
     pub(super) times: u64,
 }
 
-impl Counted {
+impl SampleCount {
     pub(super) fn add(&mut self, value: i64) {
         self.values += 1;
         // The message may be untrusted, so its values may overflow the sum.
