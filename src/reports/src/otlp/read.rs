@@ -253,9 +253,9 @@ fn parts(bytes: &[u8], form: Form) -> Result<Vec<&[u8]>, ReportError> {
         }
         Form::Json => {
             let mut parts = Vec::new();
-            let mut objects =
+            let objects =
                 serde_json::Deserializer::from_slice(bytes).into_iter::<&serde_json::value::RawValue>();
-            while let Some(object) = objects.next() {
+            for object in objects {
                 let object = object.map_err(|error| damaged(error.to_string()))?;
                 parts.push(object.get().as_bytes());
                 if parts.len() > MAX_MESSAGES {

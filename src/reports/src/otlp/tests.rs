@@ -200,8 +200,7 @@ fn memory_is_bounded_by_the_bytes_of_the_input() {
         "{},".repeat(1 << 22)
     );
     assert!(parse(&gzip(lists.as_bytes())).unwrap_err().contains("bytes of memory, more than"));
-    let mut options = Options::default();
-    options.memory = Some(100);
+    let options = Options { memory: Some(100), ..Options::default() };
     assert!(matches!(Profiles::parse(BINARY, &options), Err(ReportError::Memory { .. })));
     // A text of many brackets.
     let deep = format!("{{\"resourceProfiles\":[],\"dictionary\":{}", "[".repeat(1 << 20));
