@@ -33,11 +33,17 @@ mod minidump;
 mod names;
 pub mod numbered;
 mod opened;
+#[cfg(feature = "pprof")]
+pub mod otlp;
 mod perf_script;
 #[cfg(feature = "pprof")]
 pub mod pprof;
+#[cfg(feature = "pprof")]
+mod profiles;
 #[cfg(feature = "unwind")]
 mod unwind;
+#[cfg(feature = "pprof")]
+mod wire;
 
 pub use about::{About, Signal};
 pub use names::ReportedName;
@@ -116,6 +122,8 @@ pub enum Format {
     Symbolicate,
     /// A profile as pprof, Go's runtime or gperftools writes it: see [`pprof`].
     Pprof,
+    /// Profiles of OpenTelemetry: see [`otlp`].
+    Otlp,
     /// The text of `perf script`.
     ///
     /// | frame | address |
@@ -139,6 +147,7 @@ impl Format {
         Self::ElfCore,
         Self::Symbolicate,
         Self::Pprof,
+        Self::Otlp,
         Self::PerfScript,
     ];
 
@@ -155,6 +164,7 @@ impl Format {
             Self::ElfCore => "core",
             Self::Symbolicate => "symbolicate",
             Self::Pprof => "pprof",
+            Self::Otlp => "otlp",
             Self::PerfScript => "perf",
         }
     }
@@ -190,7 +200,11 @@ const READERS: &[&dyn FormatReader] = &[
     &numbered::MACOS,
     &perf_script::PerfScriptReader,
     #[cfg(feature = "pprof")]
+    &otlp::OtlpReader,
+    #[cfg(feature = "pprof")]
     &pprof::ProfileReader,
+    #[cfg(not(feature = "pprof"))]
+    &Unread(Format::Otlp, |_| false),
     #[cfg(not(feature = "pprof"))]
     &Unread(Format::Pprof, |_| false),
 ];
@@ -384,7 +398,7 @@ pub fn read(bytes: &[u8], symbolizer: &Symbolizer) -> Result<Report, ReportError
 /// Whether bytes begin as a profile that is not compressed. False in a build that reads none.
 pub fn begins_as_profile(bytes: &[u8]) -> bool {
     #[cfg(feature = "pprof")]
-    return pprof::begins_as_profile(bytes);
+    return pprof::begins_as_profile(bytes) || otlp::begins_as_profile(bytes);
     #[cfg(not(feature = "pprof"))]
     return {
         let _ = bytes;

@@ -37,6 +37,7 @@ mod memory;
 mod metrics;
 mod page;
 mod pool;
+mod profiles;
 mod refusal;
 mod routes;
 mod sites;

@@ -32,6 +32,7 @@ use crate::memory::{self, Memory};
 use crate::metrics::Metrics;
 use crate::page;
 use crate::pool::{Answering, Length, Pool};
+use crate::profiles;
 use crate::refusal::Refusal;
 use crate::sites::Sites;
 use crate::{Limits, ServeError};
@@ -54,7 +55,7 @@ pub(crate) struct Shared {
     pub(crate) running: AtomicUsize,
 }
 
-type App = State<Arc<Shared>>;
+pub(crate) type App = State<Arc<Shared>>;
 
 /// All endpoints. Pages of `origins` may call `/symbolicate/v5`, and the other endpoints that the Firefox Profiler uses.
 pub(crate) fn router(shared: Arc<Shared>, origins: &[String]) -> Result<Router, ServeError> {
@@ -75,6 +76,7 @@ pub(crate) fn router(shared: Arc<Shared>, origins: &[String]) -> Result<Router, 
         .route("/", get(move || page::page(limit)))
         .route("/health", get(health))
         .route("/symbolicate", post(symbolicate))
+        .route("/v1development/profiles", post(profiles::export))
         .route("/store", get(store))
         .route("/buildid/{id}/layout", get(bytes_of))
         .route("/buildid/{id}/fsym", get(fsym));
@@ -288,7 +290,7 @@ async fn symbolicate(State(shared): App, body: Body) -> Result<Response, Refusal
 const ROUNDS: u32 = 3;
 
 /// Receives a body, lets a thread answer it, and makes the answer a response.
-async fn answer(
+pub(crate) async fn answer(
     shared: &Shared,
     body: Body,
     write: impl Fn(&[u8], &mut Answering<'_>, &mut Writing<'_>) -> Result<(), Refusal> + Copy + Send + 'static,

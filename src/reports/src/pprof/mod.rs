@@ -19,6 +19,6 @@ mod read;
 mod rewrite;
 mod wire;
 
+pub use crate::profiles::Rewritten;
 pub use read::Profile;
 pub(crate) use read::{ProfileReader, begins_as_profile};
-pub use rewrite::Rewritten;

@@ -1,7 +1,6 @@
 //! Reads the samples of a profile as stacks.
 
 use std::collections::HashMap;
-use std::io::Read;
 use std::sync::Arc;
 
 use foldsym_symbolize::{AddressKind, Mapping, Module, ModuleId, Modules, ReportedAddress, StackFrame};
@@ -10,50 +9,12 @@ use serde_json::{Map, Value, json};
 
 use super::legacy::{self, Problem};
 use super::profile;
-use super::wire::{self, Field, Fields};
+use super::wire;
 use crate::names::MAX_TEXT as MAX_NAME_TEXT;
 use crate::opened::{FormatReader, ReadWith, ThreadSource};
+use crate::profiles::{self, MAX_INLINED, MAX_NAMES, MAX_NAMES_TEXT, MAX_TEXT, PER_SAMPLE, PREFIX, Unpacked};
+use crate::wire::{Field, Fields};
 use crate::{Format, MAX_FRAMES as MAX_FRAMES_OF_STACK, Opened, Options, Report, ReportError, Thread, cut};
-
-// What any input may cost. DEFLATE expands a byte to at most 1032, but profiles expand only by a factor of 4 to 10. So a byte of gzip
-// justifies up to `MAX_RATIO` decompressed bytes. An input that is not compressed justifies its own length. A justified byte may take
-// `MEMORY_A_BYTE` bytes of memory: the shortest sample of one frame and one value has 8 bytes, and takes up to 240. It may produce
-// `FRAMES_A_BYTE` frames of a report: that sample counts as 17. Beyond that an input of any length may have the `FREE_` amounts, and none
-// may have more than the `MAX_` amounts.
-
-/// Decompressed bytes that a byte of gzip justifies.
-const MAX_RATIO: u64 = 32;
-/// Most bytes of a profile, after decompression.
-const FREE_BYTES: u64 = 32 << 20;
-const MAX_BYTES: u64 = 128 << 20;
-/// Bytes of memory that the records of a profile take.
-const MEMORY_A_BYTE: u64 = 32;
-const FREE_MEMORY: u64 = 32 << 20;
-const MAX_MEMORY: u64 = 240 << 20;
-/// Bytes of memory that the records take for each byte as it was given, and for any input.
-const MEMORY_OF_GIVEN: u64 = 24;
-const FREE_OF_GIVEN: u64 = 120 << 20;
-/// Frames of a report: a profile with more frames can be rewritten, but not printed completely.
-const FRAMES_A_BYTE: u64 = 4;
-const FREE_FRAMES: u64 = 1 << 16;
-const MAX_FRAMES: u64 = 1 << 23;
-
-/// Most functions of one frame, and of one stack beyond its frames: few bytes of a profile may refer to a long list again and again.
-const MAX_INLINED: usize = 1 << 10;
-const MAX_NAMES: usize = 1 << 17;
-/// Most bytes of the names of one stack: what prints it may have all of them at once.
-const MAX_NAMES_TEXT: usize = 8 << 20;
-
-/// Bytes at the start of a file that identify its format.
-const PREFIX: u64 = 64 << 10;
-/// How many frames a sample counts as, besides its own: a thread of a report takes memory itself.
-const PER_SAMPLE: usize = 16;
-
-/// Most bytes of names of values and labels in all samples together, and of mappings' names: a few bytes of a profile may refer to a long
-/// text again and again.
-const MAX_TEXT: usize = 64 << 20;
-
-const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 fn damaged(problem: impl Into<String>) -> ReportError {
     ReportError::Damaged { format: Format::Pprof, problem: problem.into() }
@@ -78,13 +39,7 @@ impl FormatReader for ProfileReader {
 
 /// Whether bytes begin like a profile.
 fn is_one(bytes: &[u8]) -> bool {
-    if bytes.starts_with(&GZIP) {
-        let mut start = Vec::new();
-        // The start may be truncated: the bytes that can be decompressed count.
-        let _ = flate2::read::GzDecoder::new(bytes).take(PREFIX).read_to_end(&mut start);
-        return begins_as_profile(&start);
-    }
-    begins_as_profile(bytes)
+    profiles::begins(bytes, begins_as_profile)
 }
 
 /// Whether bytes that are not compressed begin like a profile.
@@ -101,7 +56,7 @@ fn has_fields(bytes: &[u8]) -> bool {
             Some((number @ (1..=6 | 11), Field::Bytes(body))) => {
                 let types = |body| {
                     let mut fields = Fields(body);
-                    !body.is_empty() && fields.all(|field| matches!(field, Some((1 | 2, Field::Varint))))
+                    !body.is_empty() && fields.all(|field| matches!(field, Some((1 | 2, Field::Varint(_)))))
                 };
                 // Go's runtime writes the type of the period of all profiles but that of the processor before the sample types.
                 if first && number == 11 && types(body) {
@@ -111,9 +66,9 @@ fn has_fields(bytes: &[u8]) -> bool {
             }
             Some((13, Field::Bytes(_))) => !first,
             // Go's runtime writes the time before the sample types.
-            Some((7..=10 | 12 | 14 | 15, Field::Varint)) => continue,
+            Some((7..=10 | 12 | 14 | 15, Field::Varint(_))) => continue,
             // Only the first bytes are checked, and a file may be truncated.
-            Some((1..=15, Field::Cut)) => !first,
+            Some((1..=15, Field::Cut(_))) => !first,
             None => !first && bytes.len() as u64 == PREFIX,
             _ => false,
         };
@@ -157,49 +112,13 @@ impl Profile {
     /// [`ReportError::Damaged`] if the bytes are not a profile, or decompress to too many; [`ReportError::Memory`] if that is more than
     /// [`Options::memory`].
     pub fn parse(bytes: &[u8], options: &Options) -> Result<Self, ReportError> {
-        let (given, mut unpacked) = (bytes.len() as u64, Vec::new());
-        let of_caller = options.memory.unwrap_or(u64::MAX);
-        let too_large = || ReportError::Memory { format: Format::Pprof, most: of_caller };
-        let mut justified = given;
-        let bytes = if bytes.starts_with(&GZIP) {
-            let of_format = given.saturating_mul(MAX_RATIO).saturating_add(FREE_BYTES).min(MAX_BYTES);
-            // What is decompressed is there while its records are made.
-            let most = of_format.min(of_caller / 2);
-            // One byte above the limit shows that there is more, so the rest need not be decompressed.
-            let read = flate2::read::MultiGzDecoder::new(bytes).take(most + 1).read_to_end(&mut unpacked);
-            read.map_err(|error| {
-                damaged(format!("gzip: damaged after {} decompressed bytes: {error}", unpacked.len()))
-            })?;
-            if unpacked.len() as u64 > most {
-                if most < of_format {
-                    return Err(too_large());
-                }
-                return Err(damaged(format!("gzip: {given} compressed bytes expand to more than {most}")));
-            }
-            justified = given.saturating_mul(MAX_RATIO).min(unpacked.len() as u64);
-            &unpacked
-        } else {
-            bytes
-        };
-        if bytes.len() as u64 > MAX_BYTES {
-            return Err(damaged(format!("{} bytes, more than {MAX_BYTES}", bytes.len())));
-        }
-        let may = |of_byte, free, max| justified.saturating_mul(of_byte).saturating_add(free).min(max);
-        let frames = may(FRAMES_A_BYTE, FREE_FRAMES, MAX_FRAMES) as usize;
-        // Decompressed bytes and records are there at once.
-        let together = given.saturating_mul(MEMORY_OF_GIVEN).saturating_add(FREE_OF_GIVEN);
-        let of_caller_left = of_caller.saturating_sub(unpacked.len() as u64);
-        // The records take so much memory, and more than the format allows.
-        let refused = |memory: u64, most: u64| {
-            damaged(format!(
-                "its records take {memory} bytes of memory, more than {most} for {given} bytes of input"
-            ))
-        };
+        let unpacked = Unpacked::new(bytes, Format::Pprof, options.memory)?;
+        let (bytes, frames) = (&*unpacked.bytes, unpacked.most_frames());
+        let of_caller_left = unpacked.left_of_caller();
         if legacy::is_one(bytes) {
-            let most = together.min(MAX_MEMORY);
+            let most = unpacked.most_memory_of_legacy();
             let inner = legacy::read(bytes, most.min(of_caller_left)).map_err(|problem| match problem {
-                Problem::Memory(memory) if memory > most => refused(memory, most),
-                Problem::Memory(_) => too_large(),
+                Problem::Memory(memory) => unpacked.refused(memory, most),
                 Problem::Damaged(problem) => damaged(problem),
             })?;
             let mut options = options.clone();
@@ -207,17 +126,14 @@ impl Profile {
             return Ok(Self::new(inner, frames, &options));
         }
         // Profiles have no groups, and decoders may recurse into them. So a group is refused before anything is decoded.
-        let known = Fields(bytes).all(|field| matches!(field, Some((_, Field::Varint | Field::Bytes(_)))));
+        let known = Fields(bytes).all(|field| matches!(field, Some((_, Field::Varint(_) | Field::Bytes(_)))));
         // prost allocates while it decodes, so the memory is counted first.
         let Some(memory) = wire::memory(bytes).filter(|_| known) else {
             return Err(damaged("a field that is cut off, or of a kind that profiles do not have"));
         };
-        let most = may(MEMORY_A_BYTE, FREE_MEMORY, MAX_MEMORY).min(together);
-        if memory > most {
-            return Err(refused(memory, most));
-        }
-        if memory > of_caller_left {
-            return Err(too_large());
+        let most = unpacked.most_memory();
+        if memory > most.min(of_caller_left) {
+            return Err(unpacked.refused(memory, most));
         }
         let inner = profile::ProfileRecord::decode(bytes).map_err(|error| damaged(error.to_string()))?;
         if inner.sample_type.is_empty() {

@@ -9,24 +9,11 @@ use prost::Message;
 
 use super::profile;
 use super::read::Profile;
+use crate::profiles::Rewritten;
 
 /// An answer for a location: the location as the profile had it, whether its code is folded, and its lines (function, line,
 /// column).
 type Verdict = (u64, bool, Vec<(u64, i64, i64)>);
-
-/// Counts of what was written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Rewritten {
-    /// Frames of all samples.
-    pub frames: u64,
-    /// Frames that have a function.
-    pub named: u64,
-    /// Further frames, whose functions are those that the profile had.
-    pub kept: u64,
-    /// Locations that were added, since an address has several answers.
-    pub locations_added: u64,
-}
 
 /// The lists of the profile that grow.
 struct Growing {

@@ -1,8 +1,9 @@
 //! Profiles that are damaged, or that were made to be expensive.
 
-use std::io::Write;
+use std::io::{Read, Write};
 
 use super::*;
+use crate::profiles::MAX_FRAMES;
 
 /// A profile that gperftools took and pprof wrote; its gzip is small.
 const GOOD: &[u8] = include_bytes!("../../tests/reports/mail.pb.gz");

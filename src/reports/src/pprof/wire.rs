@@ -1,74 +1,11 @@
-//! Scans protobuf's wire format before anything is decoded: which fields there are, and how much memory they will take.
+//! Counts the memory that the records of a profile will take, before anything is decoded.
 
 use std::mem::size_of;
 use std::sync::Arc;
 
 use super::profile;
 use crate::names::MAX_TEXT as MAX_NAME_TEXT;
-
-/// Fields of the wire format: their number, and the bytes of a submessage or a string.
-pub(super) struct Fields<'b>(pub(super) &'b [u8]);
-
-/// The content of a field.
-pub(super) enum Field<'b> {
-    Varint,
-    Bytes(&'b [u8]),
-    /// It extends beyond the end.
-    Cut,
-}
-
-impl<'b> Iterator for Fields<'b> {
-    type Item = Option<(u64, Field<'b>)>;
-
-    /// `Some(None)` for a malformed field; then the iterator ends.
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.0.is_empty() {
-            return None;
-        }
-        let mut read = || -> Option<(u64, Field<'b>)> {
-            let (tag, rest) = varint(self.0)?;
-            self.0 = rest;
-            // Wire type 0 is a number, 2 has a length. Numbers of fixed size (1, 5) and groups (3, 4) are in no profile.
-            match tag & 7 {
-                0 => {
-                    self.0 = varint(rest)?.1;
-                    Some((tag >> 3, Field::Varint))
-                }
-                2 => {
-                    let (len, rest) = varint(rest)?;
-                    match usize::try_from(len).ok().and_then(|len| rest.split_at_checked(len)) {
-                        Some((bytes, rest)) => {
-                            self.0 = rest;
-                            Some((tag >> 3, Field::Bytes(bytes)))
-                        }
-                        None => {
-                            self.0 = &[];
-                            Some((tag >> 3, Field::Cut))
-                        }
-                    }
-                }
-                _ => None,
-            }
-        };
-        let found = read();
-        if found.is_none() {
-            self.0 = &[];
-        }
-        Some(found)
-    }
-}
-
-fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
-    let mut value = 0u64;
-    // 64 bits take at most 10 bytes of 7 bits, so the shift is at most 63.
-    for (at, byte) in bytes.iter().enumerate().take(10) {
-        value |= u64::from(byte & 0x7f) << (7 * at).min(63);
-        if byte & 0x80 == 0 {
-            return Some((value, &bytes[at + 1..]));
-        }
-    }
-    None
-}
+use crate::wire::{Field, Fields};
 
 /// The most bytes that the allocator adds to a list or a text.
 const HEAP: u64 = 16;
@@ -91,7 +28,7 @@ pub(super) fn memory(bytes: &[u8]) -> Option<u64> {
     let mut counts = [0u64; 7];
     for field in Fields(bytes) {
         match field? {
-            (13, Field::Varint) => comments += 1,
+            (13, Field::Varint(_)) => comments += 1,
             (13, Field::Bytes(body)) => comments += packed(body),
             (number @ 1..=6, Field::Bytes(body)) => {
                 counts[number as usize] += 1;
@@ -104,8 +41,8 @@ pub(super) fn memory(bytes: &[u8]) -> Option<u64> {
                     _ => 0,
                 };
             }
-            (_, Field::Varint | Field::Bytes(_)) => {}
-            (_, Field::Cut) => return None,
+            (_, Field::Varint(_) | Field::Bytes(_)) => {}
+            (_, Field::Cut(_) | Field::Fixed) => return None,
         }
     }
     let sizes = [
@@ -134,9 +71,9 @@ fn lists(body: &[u8], nested: u64, size: usize) -> Option<u64> {
         match field? {
             (number, Field::Bytes(_)) if number == nested => records += 1,
             (number @ 1..=2, Field::Bytes(body)) => counts[number as usize - 1] += packed(body),
-            (number @ 1..=2, Field::Varint) => counts[number as usize - 1] += 1,
-            (_, Field::Varint | Field::Bytes(_)) => {}
-            (_, Field::Cut) => return None,
+            (number @ 1..=2, Field::Varint(_)) => counts[number as usize - 1] += 1,
+            (_, Field::Varint(_) | Field::Bytes(_)) => {}
+            (_, Field::Cut(_) | Field::Fixed) => return None,
         }
     }
     // The values of a location are in its record itself.

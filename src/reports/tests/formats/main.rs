@@ -9,5 +9,6 @@ mod crash;
 mod hostile;
 mod kernel;
 mod names;
+mod otlp;
 mod perf;
 mod profile;

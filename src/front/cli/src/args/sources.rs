@@ -109,31 +109,34 @@ pub(crate) struct Symbolize {
     pub(crate) inputs: Vec<PathBuf>,
     /// Reads a Parquet file with one stack per row instead of reports
     #[cfg(feature = "parquet")]
-    #[arg(long, value_name = "IN.parquet", requires = "output", conflicts_with_all = ["inputs", "json", "text", "format", "certainty", "style", "collapsed", "pprof", "callers", "event", "open_paths", "sections", "signature"], hide_short_help = true)]
+    #[arg(long, value_name = "IN.parquet", requires = "output", conflicts_with_all = ["inputs", "json", "text", "format", "certainty", "style", "collapsed", "pprof", "otlp", "callers", "event", "open_paths", "sections", "signature"], hide_short_help = true)]
     pub(crate) parquet: Option<PathBuf>,
     /// A Parquet file in place of text: the rows of --parquet with their answers, or a row for each thread of the reports; - is standard
     /// output
     #[cfg(feature = "parquet")]
-    #[arg(short, long, value_name = "OUT.parquet", conflicts_with_all = ["json", "text", "certainty", "style", "collapsed", "pprof", "signature"])]
+    #[arg(short, long, value_name = "OUT.parquet", conflicts_with_all = ["json", "text", "certainty", "style", "collapsed", "pprof", "otlp", "signature"])]
     pub(crate) output: Option<PathBuf>,
     /// Format of the reports (default: found by content)
     #[arg(long, value_name = "F", value_parser = report_format, hide_short_help = true)]
     pub(crate) format: Option<foldsym_reports::Format>,
     /// Prints one JSON object per report, each on one line
-    #[arg(long, conflicts_with_all = ["text", "collapsed", "pprof"])]
+    #[arg(long, conflicts_with_all = ["text", "collapsed", "pprof", "otlp"])]
     pub(crate) json: bool,
     /// Prints text: the default
     #[arg(long, hide_short_help = true)]
     pub(crate) text: bool,
     /// How text prints stacks
-    #[arg(long, value_name = "STYLE", default_value = "plain", conflicts_with_all = ["json", "collapsed", "pprof"])]
+    #[arg(long, value_name = "STYLE", default_value = "plain", conflicts_with_all = ["json", "collapsed", "pprof", "otlp"])]
     pub(crate) style: Style,
     /// Lines of flame graphs, OUTERMOST;...;INNERMOST COUNT, over all reports; of a profile the sums of VALUE (default: as the profile says)
-    #[arg(long, value_name = "VALUE", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["text", "pprof", "signature"])]
+    #[arg(long, value_name = "VALUE", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["text", "pprof", "otlp", "signature"])]
     pub(crate) collapsed: Option<String>,
     /// Writes the profile again, with functions and lines; - is standard output
     #[arg(long, value_name = "OUT.pb.gz", conflicts_with_all = ["text", "signature"], hide_short_help = true)]
     pub(crate) pprof: Option<PathBuf>,
+    /// Writes the profile of OpenTelemetry again, in its form, with functions and lines; - is standard output
+    #[arg(long, value_name = "OUT.otlp", conflicts_with_all = ["text", "pprof", "signature"], hide_short_help = true)]
+    pub(crate) otlp: Option<PathBuf>,
     /// How a profile stores callers: as addresses inside the call (adjusted) or as return addresses (default: adjusted; for the text of
     /// perf script what its header says, otherwise return)
     #[arg(long, value_name = "KIND", hide_short_help = true)]

@@ -13,6 +13,7 @@ mod companions;
 mod convert;
 mod data;
 mod debug_files;
+mod debuggers;
 mod doors;
 mod engine;
 mod export;

@@ -239,6 +239,27 @@ fn a_profile_is_collapsed_and_written_anew() {
 }
 
 #[test]
+fn a_profile_of_opentelemetry_is_written_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("named.otlp");
+    let [program, profile] = ["mail", "mail.otlp"].map(report);
+    let written = foldsym(&["symbolize", "--search", &program, &profile, "--otlp", out.to_str().unwrap()]);
+    assert!(
+        written.code == 0 && written.err.contains("72 of 104 frames have functions; 4 locations"),
+        "{written:?}"
+    );
+    let collapsed = |args: &[&str]| foldsym(&[&["symbolize", "--collapsed"], args].concat()).out;
+    let named = collapsed(&[out.to_str().unwrap()]).replace(" [report]", "");
+    assert_eq!(named, collapsed(&["--search", &program, &profile]));
+    assert!(named.contains("parcels();price_parcel(long);weigh_parcel(long) 13\n"), "{named}");
+    let json = foldsym(&["symbolize", "--search", &program, "--json", &profile]).json();
+    assert_eq!(json[0]["Format"], "otlp");
+    let pprof = report("mail.pb.gz");
+    assert_eq!(foldsym(&["symbolize", &pprof, "--otlp", "-"]).code, 3);
+    assert_eq!(foldsym(&["symbolize", &profile, &profile, "--otlp", "-"]).code, 2);
+}
+
+#[test]
 fn a_request_of_symbolicate_is_a_report() {
     let request = json!({"jobs": [{"memoryMap": [["crash", "000000000000000000000000000000000"]],
         "stacks": [[[0, 4096], [-1, 7]], [[0, 1]]], "callers": "return"}], "version": 5});

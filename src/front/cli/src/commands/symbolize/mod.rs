@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use foldsym_reports::{Format, Opened, Options, Reader, Thread, json, pprof};
+use foldsym_reports::{Opened, Options, Reader, Thread, json};
 use foldsym_symbolize::json::GivenName;
 use foldsym_symbolize::{
     AddressKind, Answer, Form, Innermost, Modules, Names, Query, StackFrame, Symbolizer, Worker,
@@ -16,13 +16,14 @@ use crate::answer::signature::Signatures;
 use crate::args::{Answering, Callers, Marks, Style, Symbolize};
 use crate::io::failure::{Failure, complain, exit};
 use crate::io::output::Output;
-use report_bytes::{read, read_report};
+use report_bytes::read_report;
 
 mod collapsed;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod print;
 mod report_bytes;
+mod rewrite;
 mod style;
 
 /// Prints each report.
@@ -58,7 +59,10 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
     });
     options.event.clone_from(&args.event);
     if let Some(out) = &args.pprof {
-        return rewrite(args, out, &symbolizer, &options);
+        return rewrite::pprof(args, out, &symbolizer, &options);
+    }
+    if let Some(out) = &args.otlp {
+        return rewrite::otlp(args, out, &symbolizer, &options);
     }
     #[cfg(feature = "parquet")]
     if let Some(output) = &args.output {
@@ -118,63 +122,6 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
         all if all == args.inputs.len() => exit::BAD_INPUT,
         _ => exit::SOME_FAILED,
     })
-}
-
-/// Writes a file under another name first, which is then renamed.
-#[cfg(feature = "convert")]
-fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let written = foldsym_convert::internal::write_whole(path, |file| std::io::Write::write_all(file, bytes));
-    written.map_err(|error| Failure::input(path, error))
-}
-
-#[cfg(not(feature = "convert"))]
-fn write_whole(_: &Path, _: &[u8]) -> Result<(), Failure> {
-    Err(super::absent::needs_converter("--pprof FILE"))
-}
-
-/// Writes one profile back with names.
-fn rewrite(args: &Symbolize, out: &Path, symbolizer: &Symbolizer, options: &Options) -> Result<u8, Failure> {
-    let [input] = args.inputs.as_slice() else {
-        return Err(Failure::usage("--pprof: takes one profile"));
-    };
-    let failed = |path: &Path, message: String| Failure {
-        message: format!("{}: {message}", path.display()),
-        code: exit::BAD_INPUT,
-    };
-    let parse = |bytes: &[u8], _| pprof::Profile::parse(bytes, options).map_err(|error| error.to_string());
-    // Named, so that the bytes are read whatever they begin with.
-    let profile = read(input, Some(Format::Pprof), parse).map_err(|message| failed(input, message))?;
-    let mut bytes = Vec::new();
-    let written = profile.rewrite(&mut symbolizer.worker(), &mut bytes);
-    let written = written.map_err(|error| failed(out, error.to_string()))?;
-    if out.as_os_str() == "-" {
-        let mut output = Output::new();
-        output.text = bytes;
-        output.flush()?;
-    } else {
-        write_whole(out, &bytes)?;
-    }
-    complain(&format!(
-        "{}: {} of {} frames have functions; {} locations were added{}",
-        input.display(),
-        written.named,
-        written.frames,
-        written.locations_added,
-        match written.kept {
-            0 => String::new(),
-            kept => format!("; {kept} other frames keep the names that the profile had"),
-        }
-    ));
-    crate::answer::open::tell_unused(symbolizer);
-    // By a name alone a store finds a file only if it has one build of that name.
-    let nameless = profile.modules_without_id();
-    if written.named < written.frames && nameless > 0 {
-        complain(&format!(
-            "{}: {nameless} of its modules have no build id (gperftools writes none), so that a store finds them only by a name that one build has: give their programs, --search PROGRAM",
-            input.display()
-        ));
-    }
-    Ok(0)
 }
 
 struct StackPrinter<'s> {
