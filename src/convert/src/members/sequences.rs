@@ -20,7 +20,7 @@ use crate::util::hash::HashMap;
 
 /// A line sequence of the range that no described function has.
 #[derive(Clone, Copy)]
-pub(crate) struct OpenSequence<'u> {
+pub(crate) struct FreeSequence<'u> {
     pub(crate) unit: UnitId,
     /// The base name of the unit's file.
     pub(crate) file: &'u [u8],
@@ -39,7 +39,7 @@ pub(crate) struct NamedFunction<'s> {
 /// By function: the index of its sequence, and how the sequence is known to be its own. `sequences`: by unit, of a unit in the order of its
 /// line program. `equal`: all of them have the same lines. `complete`: units describe the code of all functions of the program.
 pub(crate) fn owners(
-    sequences: &[OpenSequence<'_>],
+    sequences: &[FreeSequence<'_>],
     functions: &[NamedFunction<'_>],
     (equal, complete): (bool, bool),
 ) -> Vec<Option<(usize, How)>> {
@@ -70,7 +70,7 @@ pub(crate) fn owners(
 }
 
 /// True if symbols and sequences stand in one order.
-fn are_in_order(sequences: &[OpenSequence<'_>], functions: &[NamedFunction<'_>]) -> bool {
+fn are_in_order(sequences: &[FreeSequence<'_>], functions: &[NamedFunction<'_>]) -> bool {
     if !sequences.iter().all(|sequence| sequence.in_order) {
         return false;
     }
@@ -96,8 +96,8 @@ fn are_in_order(sequences: &[OpenSequence<'_>], functions: &[NamedFunction<'_>])
 mod tests {
     use super::*;
 
-    fn sequence(unit: u32, file: &[u8]) -> OpenSequence<'_> {
-        OpenSequence { unit: UnitId::new(unit), file, in_order: true }
+    fn sequence(unit: u32, file: &[u8]) -> FreeSequence<'_> {
+        FreeSequence { unit: UnitId::new(unit), file, in_order: true }
     }
 
     fn function(file: Option<&[u8]>, order: u32, weak: bool) -> NamedFunction<'_> {
@@ -132,7 +132,7 @@ mod tests {
         // A local function and one of all objects, in one file.
         let mixed = [function(Some(b"a.cc"), 1, false), function(None, 2, true)];
         assert_eq!(owners(&one, &mixed, (false, true)), [None; 2]);
-        let unordered = one.map(|sequence| OpenSequence { in_order: false, ..sequence });
+        let unordered = one.map(|sequence| FreeSequence { in_order: false, ..sequence });
         assert_eq!(owners(&unordered, &functions, (false, true)), [None; 2]);
     }
 }

@@ -1,7 +1,7 @@
 //! Code that only symbols name: ranges without a subprogram, and the gaps after subprograms.
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
-use crate::members::sequences::{NamedFunction, OpenSequence, owners};
+use crate::members::sequences::{FreeSequence, NamedFunction, owners};
 use crate::members::ties::TiedSymbol;
 use crate::model::{AddressRange, BareLines, FuncId, Function, How, ImageAddr, Member, Reason, Rows, UnitId};
 use crate::place::aliases::is_own_function_without_die;
@@ -125,9 +125,9 @@ pub(crate) fn lines_by_symbols(
     let open = |rows: &Rows| {
         let head = placing.recovered.unit(rows.unit).head;
         let in_order = placing.keeps_order && symbols_follow_dies(head, true);
-        OpenSequence { unit: rows.unit, file: &head.file_name, in_order }
+        FreeSequence { unit: rows.unit, file: &head.file_name, in_order }
     };
-    let open: Vec<OpenSequence<'_>> = sequences.iter().map(open).collect();
+    let open: Vec<FreeSequence<'_>> = sequences.iter().map(open).collect();
     let named: Vec<NamedFunction<'_>> = symbols.iter().map(|symbol| named(placing, symbol)).collect();
     let owners = owners(&open, &named, (equal, !folding.has_undescribed_objects()));
     owners.into_iter().map(|owner| owner.map(|(at, how)| (sequences[at], how))).collect()

@@ -3,7 +3,7 @@
 use crate::model::{AddressRange, How, UnitId};
 
 /// An erased function: its unit and its index in [`crate::model::UnitRecords::erased`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Erased {
     pub(crate) unit: UnitId,
     pub(crate) index: usize,

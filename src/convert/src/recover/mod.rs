@@ -6,6 +6,7 @@
 
 mod caps;
 pub(crate) mod described_symbols;
+mod equal_rows;
 mod erased;
 mod folded_sections;
 mod gcc_icf;

@@ -2,12 +2,14 @@
 
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::merge::names::Names;
-use crate::model::{DieOffset, LocalOrigin, MAX_PIECE, RowRange, UnitCode, UnitFunction, UnitId, UnitPiece};
+use crate::model::{
+    DieOffset, ImageAddr, LocalOrigin, MAX_PIECE, RowRange, UnitCode, UnitFunction, UnitId, UnitPiece,
+};
 use crate::program::names::itanium::is_program_wide;
 use crate::recover::erased::{Erased, FoundAt};
 use crate::recover::recovered::Recovered;
 use crate::recover::survivors::LiveFunctions;
-use crate::util::hash::HashMap;
+use crate::util::hash::{HashMap, HashSet};
 
 /// Classifies the functions that were not recovered: copies of functions that the program has, and functions that it
 /// no longer has.
@@ -45,6 +47,40 @@ pub(crate) fn count(
         };
         let kind = if erased.part && kind == Kind::DeadFunction { Kind::DeadRange } else { kind };
         diagnostics.add(kind, erased.die.0, text);
+    }
+}
+
+/// A line sequence that no live function of its unit has: the unit, and the index in [`crate::model::UnitTraces::unclaimed`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Unclaimed {
+    pub(crate) unit: UnitId,
+    pub(crate) index: usize,
+}
+
+/// Counts sequences that fit several functions, or a function that a symbol places elsewhere; and sequences that
+/// begin at a recovered function and do not end with it. `taken`: the sequences of recovered functions.
+pub(crate) fn count_ambiguous(
+    recovered: &Recovered<'_, '_>,
+    known: &LiveFunctions,
+    (found, taken): (&HashMap<Erased, FoundAt>, &HashSet<Unclaimed>),
+    diagnostics: &mut Diagnostics,
+) {
+    let without = found.iter().filter(|(_, found)| found.sequence.is_none());
+    let without: HashSet<(UnitId, ImageAddr)> =
+        without.map(|(at, found)| (at.unit, found.range.start)).collect();
+    for (unit, found) in recovered.numbered() {
+        for (index, lines) in found.traces.unclaimed.iter().enumerate() {
+            let range = lines.range();
+            if !lines.in_doubt
+                && !found.records.erased.is_empty()
+                && !taken.contains(&Unclaimed { unit, index })
+                && (known.at(range).is_some() || without.contains(&(unit, range.start)))
+            {
+                diagnostics.add(Kind::AmbiguousSequence, range.start.0, || {
+                    format!("{:#x}..{:#x} fits several functions, or none", range.start, range.end)
+                });
+            }
+        }
     }
 }
 

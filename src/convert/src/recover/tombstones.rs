@@ -19,7 +19,7 @@ use std::hash::Hash;
 
 use rayon::prelude::*;
 
-use crate::diagnostics::{Diagnostics, Kind};
+use crate::diagnostics::Diagnostics;
 use crate::merge::names::Names;
 use crate::merge::units::Definition;
 use crate::model::{
@@ -29,9 +29,10 @@ use crate::model::{
 use crate::program::names::itanium::{is_program_wide, own_spelling};
 use crate::program::symbols::{CodeSymbol, Symbols};
 use crate::recover::caps::Caps;
+use crate::recover::equal_rows;
 use crate::recover::erased::{Erased, FoundAt};
 use crate::recover::limits::MAX_TOGETHER;
-use crate::recover::outcome::{add, count};
+use crate::recover::outcome::{Unclaimed, add, count, count_ambiguous};
 use crate::recover::recovered::Recovered;
 use crate::recover::survivors::{LiveFunctions, Survivor};
 use crate::toolchain::itanium_abi::is_thunk;
@@ -77,8 +78,8 @@ pub(crate) fn recover<'u, 'f>(
             finder.by_lines(&all);
         }
     }
-    finder.count_ambiguous(diagnostics);
-    let Finder { known, found, caps, .. } = finder;
+    let Finder { known, found, caps, taken, .. } = finder;
+    count_ambiguous(&recovered, &known, (&found, &taken), diagnostics);
     caps.report(diagnostics);
     count(names, &recovered, &all, known, &found, diagnostics);
     (add(recovered, &all, found), symbols)
@@ -97,13 +98,6 @@ type PartSymbol<'f> = (CodeSymbol<'f>, NameId);
 fn keep_only<K: Eq + Hash, V: Copy + PartialEq>(map: &mut HashMap<K, Option<V>>, key: K, value: V) {
     let known = map.entry(key).or_insert(Some(value));
     *known = known.filter(|known| *known == value);
-}
-
-/// A line sequence that no live function of its unit has: the unit, and the index in [`crate::model::UnitTraces::unclaimed`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Unclaimed {
-    unit: UnitId,
-    index: usize,
 }
 
 struct Finder<'m, 'f> {
@@ -399,34 +393,11 @@ impl<'m, 'f> Finder<'m, 'f> {
             self.give(*at, *index);
             return;
         }
-        self.give_equal(unit, &left, &kinds);
-    }
-
-    /// Gives functions that symbols placed at an address the sequences that are left of their unit there, if all of these have the same
-    /// rows and no function of the unit there lacks one: it does not matter which function gets which.
-    fn give_equal(&mut self, unit: UnitId, left: &[Erased], kinds: &[Vec<usize>]) {
-        let unclaimed = &self.recovered.traces[unit.index()].unclaimed;
-        let mut of_range: HashMap<AddressRange, Vec<Erased>> = HashMap::default();
-        for &at in left {
-            if let Some(found) = self.found.get(&at) {
-                of_range.entry(found.range).or_default().push(at);
-            }
-        }
-        let mut ranges: Vec<(AddressRange, Vec<Erased>)> = of_range.into_iter().collect();
-        ranges.sort_unstable();
-        for (range, functions) in ranges {
-            if !self.caps.steps.spend(kinds.len()) {
-                return;
-            }
-            let mut here = kinds
-                .iter()
-                .filter(|kind| kind.first().is_some_and(|&index| unclaimed[index].range() == range));
-            if let (Some(kind), None) = (here.next(), here.next())
-                && functions.len() <= kind.len()
-            {
-                // `pop` gives the sequences of a kind in their order.
-                functions.iter().zip(kind.iter().rev()).for_each(|(&at, &index)| self.give(at, index));
-            }
+        let placed = left.iter().filter_map(|&at| Some((self.found.get(&at)?.range, at)));
+        for (at, index) in
+            equal_rows::pair(placed, &kinds, |index| unclaimed[index].range(), &self.caps.steps)
+        {
+            self.give(at, index);
         }
     }
 
@@ -474,28 +445,6 @@ impl<'m, 'f> Finder<'m, 'f> {
         }
         let range = self.recovered.traces[at.unit.index()].unclaimed[index].range();
         self.keep(at, FoundAt { range, how: How::LineSequence, sequence: Some(index) });
-    }
-
-    /// Counts sequences that fit several functions, or a function that a symbol places elsewhere; and sequences that
-    /// begin at a recovered function and do not end with it.
-    fn count_ambiguous(&self, diagnostics: &mut Diagnostics) {
-        let without = self.found.iter().filter(|(_, found)| found.sequence.is_none());
-        let without: HashSet<(UnitId, ImageAddr)> =
-            without.map(|(at, found)| (at.unit, found.range.start)).collect();
-        for (unit, found) in self.recovered.numbered() {
-            for (index, lines) in found.traces.unclaimed.iter().enumerate() {
-                let range = lines.range();
-                if !lines.in_doubt
-                    && !found.records.erased.is_empty()
-                    && !self.taken.contains(&Unclaimed { unit, index })
-                    && (self.known.at(range).is_some() || without.contains(&(unit, range.start)))
-                {
-                    diagnostics.add(Kind::AmbiguousSequence, range.start.0, || {
-                        format!("{:#x}..{:#x} fits several functions, or none", range.start, range.end)
-                    });
-                }
-            }
-        }
     }
 
     /// The unassigned sequences of a unit that cover a range.

@@ -1,8 +1,9 @@
-# find_package(foldsym [VERSION] [COMPONENTS cli foldsym embedded unwind]): what is installed beside this file.
+# find_package(foldsym [VERSION] [COMPONENTS cli foldsym embedded unwind crash]): what is installed beside this file.
 #
 # foldsym::foldsym         the shared library, with everything; foldsym::foldsym_static is the same as an archive
 # foldsym::embedded        the archive for signal handlers: looks addresses up
 # foldsym::unwind          the archive for signal handlers that walks frames
+# foldsym::crash           the crash handler (foldsym_crash.h)
 # foldsym::cli             the command, of this machine
 # foldsym_symbols(TARGET)  makes symbols after each link (foldsymSymbols.cmake)
 #
@@ -41,6 +42,10 @@ if(TARGET foldsym::foldsym)
 endif()
 if(TARGET foldsym::foldsym_static)
     set_target_properties(foldsym::foldsym_static PROPERTIES INTERFACE_LINK_LIBRARIES "pthread;dl;m")
+endif()
+
+if(TARGET foldsym::crash)
+    set_target_properties(foldsym::crash PROPERTIES INTERFACE_LINK_LIBRARIES "pthread")
 endif()
 
 # In a build for another machine, the command beside the package may be that machine's: it is taken if it runs here.

@@ -70,7 +70,7 @@ fn pkg_config_finds_each_library() {
         succeed(sh.arg(prefix.join("lib")).env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig")));
         program
     };
-    for package in ["foldsym", "foldsym-embedded", "foldsym-unwind"] {
+    for package in ["foldsym", "foldsym-embedded", "foldsym-unwind", "foldsym-crash"] {
         let mut pkg_config = Command::new("pkg-config");
         pkg_config.args(["--modversion", package]).env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"));
         assert_eq!(succeed(&mut pkg_config).trim(), env!("CARGO_PKG_VERSION"));
@@ -82,6 +82,8 @@ fn pkg_config_finds_each_library() {
     }
     link(&cc, "-std=c11", "tier1.c", "foldsym-embedded", "");
     link(&cc, "-std=gnu11", "unwind.c", "foldsym-unwind", "");
+    let handler = link(&cc, "-std=gnu11", "two_lines.c", "foldsym-crash", "");
+    assert_eq!(run(&handler, &[]), "");
     let words = [text(&symbols), address.as_str()];
     let program = link(&cc, "-std=c11", "tier2.c", "foldsym", "");
     assert_eq!(run(&program, &words), expected);
@@ -111,10 +113,11 @@ fn cmake_finds_each_library() {
         ("static", "tier2.c", "foldsym_static"),
         ("embedded", "tier1.c", "embedded"),
         ("walk", "unwind.c", "unwind"),
+        ("handler", "two_lines.c", "crash"),
     ];
     let mut lines = String::from(
         "cmake_minimum_required(VERSION 3.16)\nproject(user C)\nset(CMAKE_POSITION_INDEPENDENT_CODE ON)\n\
-         find_package(foldsym 0.1 REQUIRED COMPONENTS foldsym foldsym_static embedded unwind)\n\
+         find_package(foldsym 0.1 REQUIRED COMPONENTS foldsym foldsym_static embedded unwind crash)\n\
          add_compile_options(-pthread)\nadd_link_options(-pthread)\n",
     );
     for (program, file, target) in programs {
@@ -132,6 +135,7 @@ fn cmake_finds_each_library() {
     for program in ["shared", "static"] {
         assert_eq!(run(&build.join(program), &[text(&symbols), &address]), expected, "{program}");
     }
+    assert_eq!(run(&build.join("handler"), &[]), "");
 }
 
 /// The functions of the Rust source, of the list of versions and of the shared library are the same, and each has its version.

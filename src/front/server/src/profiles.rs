@@ -1,53 +1,65 @@
 //! Answers an export of profiles by the protocol of OpenTelemetry: with an empty answer that says that all were taken, or with the profiles and
 //! the functions in them.
 
-use axum::body::Body;
-use axum::extract::{RawQuery, State};
 use axum::http::{HeaderMap, HeaderValue, header};
-use axum::response::Response;
-use foldsym_reports::Options;
 use foldsym_reports::otlp::{NotRewritten, Profiles};
+use foldsym_reports::{Options, ReportError};
 
+use crate::answers::Writing;
+use crate::pool::Answering;
 use crate::refusal::Refusal;
-use crate::routes::{App, answer};
 
 const PROTOBUF: &str = "application/x-protobuf";
 const JSON: &str = "application/json";
 
-/// Takes an `ExportProfilesServiceRequest`. With `?symbolized` the answer is the request with functions and lines in its locations, in its
-/// form; without it `ExportProfilesServiceResponse`.
-pub(crate) async fn export(
-    State(shared): App,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Refusal> {
-    let given = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
-    // What comes after a semicolon is a parameter.
-    let given = given.split(|&byte| byte == b';').next().unwrap_or_default().trim_ascii();
-    let kind = match given {
-        _ if given.eq_ignore_ascii_case(JSON.as_bytes()) => JSON,
-        _ if given.eq_ignore_ascii_case(PROTOBUF.as_bytes()) => PROTOBUF,
-        _ => return Err(Refusal::bad(format!("Content-Type: expected {PROTOBUF} or {JSON}"))),
-    };
-    let wants = query.is_some_and(|query| query.split('&').any(|word| word == "symbolized"));
-    let mut response = answer(&shared, body, move |body, answering, writing| {
+/// What an export asks for.
+#[derive(Clone, Copy)]
+pub(crate) struct Export {
+    /// The type of the body, and of the answer.
+    pub(crate) content_type: &'static str,
+    /// The answer is the request with functions and lines in its locations.
+    symbolized: bool,
+}
+
+impl Export {
+    /// # Errors
+    /// The body has another type.
+    pub(crate) fn of(headers: &HeaderMap, query: Option<&str>) -> Result<Self, Refusal> {
+        let given = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
+        // What comes after a semicolon is a parameter.
+        let given = given.split(|&byte| byte == b';').next().unwrap_or_default().trim_ascii();
+        let content_type = match given {
+            _ if given.eq_ignore_ascii_case(JSON.as_bytes()) => JSON,
+            _ if given.eq_ignore_ascii_case(PROTOBUF.as_bytes()) => PROTOBUF,
+            _ => return Err(Refusal::bad(format!("Content-Type: expected {PROTOBUF} or {JSON}"))),
+        };
+        let symbolized = query.is_some_and(|query| query.split('&').any(|word| word == "symbolized"));
+        Ok(Self { content_type, symbolized })
+    }
+
+    /// Writes the answer to a body.
+    ///
+    /// # Errors
+    /// The body is no profile of its type, or the answer does not fit into the memory.
+    pub(crate) fn write(
+        self,
+        body: &[u8],
+        answering: &mut Answering<'_>,
+        writing: &mut Writing<'_>,
+    ) -> Result<(), Refusal> {
         let mut options = Options::default();
         options.memory = Some(writing.memory);
-        let profiles = match Profiles::parse(body, &options) {
-            Ok(profiles) => profiles,
-            Err(error @ foldsym_reports::ReportError::Memory { .. }) => {
-                return Err(Refusal::too_large(format!("{error}: raise --memory")));
-            }
-            Err(error) => return Err(Refusal::bad(error.to_string())),
-        };
+        let profiles = Profiles::parse(body, &options).map_err(|error| match error {
+            ReportError::Memory { .. } => Refusal::too_large(format!("{error}: raise --memory")),
+            error => Refusal::bad(error.to_string()),
+        })?;
         writing.counts.stacks = profiles.samples();
-        if profiles.is_json() != (kind == JSON) {
-            return Err(Refusal::bad(format!("the body is not {kind}")));
+        if profiles.is_json() != (self.content_type == JSON) {
+            return Err(Refusal::bad(format!("the body is not {}", self.content_type)));
         }
-        if !wants {
+        if !self.symbolized {
             // The message without any field: nothing was rejected.
-            writing.out.extend_from_slice(if kind == JSON { b"{}" } else { b"" });
+            writing.out.extend_from_slice(if self.content_type == JSON { b"{}" } else { b"" });
             return Ok(());
         }
         // `out` is taken out, since `goes_on` borrows `writing` while the answer grows.
@@ -63,9 +75,5 @@ pub(crate) async fn export(
         (writing.counts.frames, writing.counts.named) = (done.frames, done.named + done.kept);
         writing.out = out;
         Ok(())
-    })
-    .await?;
-    // The answer has the form of the request.
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    Ok(response)
+    }
 }

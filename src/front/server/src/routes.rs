@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use axum::Router;
 use axum::body::{Body, HttpBody};
-use axum::extract::{MatchedPath, Path, Request, State};
+use axum::extract::{MatchedPath, Path, RawQuery, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
@@ -32,7 +32,7 @@ use crate::memory::{self, Memory};
 use crate::metrics::Metrics;
 use crate::page;
 use crate::pool::{Answering, Length, Pool};
-use crate::profiles;
+use crate::profiles::Export;
 use crate::refusal::Refusal;
 use crate::sites::Sites;
 use crate::{Limits, ServeError};
@@ -55,7 +55,7 @@ pub(crate) struct Shared {
     pub(crate) running: AtomicUsize,
 }
 
-pub(crate) type App = State<Arc<Shared>>;
+type App = State<Arc<Shared>>;
 
 /// All endpoints. Pages of `origins` may call `/symbolicate/v5`, and the other endpoints that the Firefox Profiler uses.
 pub(crate) fn router(shared: Arc<Shared>, origins: &[String]) -> Result<Router, ServeError> {
@@ -76,7 +76,7 @@ pub(crate) fn router(shared: Arc<Shared>, origins: &[String]) -> Result<Router, 
         .route("/", get(move || page::page(limit)))
         .route("/health", get(health))
         .route("/symbolicate", post(symbolicate))
-        .route("/v1development/profiles", post(profiles::export))
+        .route("/v1development/profiles", post(export_profiles))
         .route("/store", get(store))
         .route("/buildid/{id}/layout", get(bytes_of))
         .route("/buildid/{id}/fsym", get(fsym));
@@ -286,11 +286,29 @@ async fn symbolicate(State(shared): App, body: Body) -> Result<Response, Refusal
     .await
 }
 
+/// Takes an `ExportProfilesServiceRequest`. With `?symbolized` the answer is the request with functions and lines in its locations, in its
+/// form; without it `ExportProfilesServiceResponse`.
+async fn export_profiles(
+    State(shared): App,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Refusal> {
+    let export = Export::of(&headers, query.as_deref())?;
+    let write = move |body: &[u8], answering: &mut Answering<'_>, writing: &mut Writing<'_>| {
+        export.write(body, answering, writing)
+    };
+    let mut response = answer(&shared, body, write).await?;
+    // The answer has the form of the request.
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(export.content_type));
+    Ok(response)
+}
+
 /// How often an answer is made again after files were fetched.
 const ROUNDS: u32 = 3;
 
 /// Receives a body, lets a thread answer it, and makes the answer a response.
-pub(crate) async fn answer(
+async fn answer(
     shared: &Shared,
     body: Body,
     write: impl Fn(&[u8], &mut Answering<'_>, &mut Writing<'_>) -> Result<(), Refusal> + Copy + Send + 'static,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use foldsym_symbolize::{Answer, Certainty, Form, Innermost, Names, Query, Worker};
 
-use super::read::Message;
+use super::message::Message;
 use super::tables::{FunctionRow, LineRow, Span, Tables};
 use crate::names::MAX_TEXT as MAX_NAME_TEXT;
 use crate::profiles::Rewritten;

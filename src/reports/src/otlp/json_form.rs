@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 
 use super::changes::{Changes, NewLocation};
 use super::tables::{
-    AttributeRow, FunctionRow, LineRow, LocationRow, MappingRow, Problem, SampleCount, SampleRow, Tables,
-    Value, index,
+    AttributeRow, FunctionRow, LineRow, LocationRow, MappingRow, SampleCount, SampleRow, TableProblem,
+    Tables, Value, index,
 };
 
 /// Most elements of a list that is inside of a record.
@@ -21,7 +21,7 @@ const MAX_ELEMENTS: usize = 1 << 20;
 pub(super) fn begins(bytes: &[u8]) -> bool {
     #[derive(Deserialize)]
     // Values are skipped, so a long message takes no memory here.
-    struct Keys {
+    struct BeginningKeys {
         #[serde(rename = "resourceProfiles")]
         profiles: Option<Skipped>,
         dictionary: Option<IgnoredAny>,
@@ -32,7 +32,7 @@ pub(super) fn begins(bytes: &[u8]) -> bool {
         from.deserialize_any(IgnoredAny).map(|_| ())
     }
     bytes.trim_ascii_start().starts_with(b"{") && {
-        let keys = serde_json::Deserializer::from_slice(bytes).into_iter::<Keys>().next();
+        let keys = serde_json::Deserializer::from_slice(bytes).into_iter::<BeginningKeys>().next();
         matches!(keys, Some(Ok(keys)) if keys.profiles.is_some() && keys.dictionary.is_some())
     }
 }
@@ -83,8 +83,8 @@ impl<T> Default for Few<T> {
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Few<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct List<T>(Vec<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for List<T> {
+        struct ListVisitor<T>(Vec<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
             type Value = Few<T>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -101,7 +101,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Few<T> {
                 Ok(Few(self.0))
             }
         }
-        from.deserialize_seq(List(Vec::new()))
+        from.deserialize_seq(ListVisitor(Vec::new()))
     }
 }
 
@@ -186,8 +186,8 @@ struct Object<'t>(Vec<(Cow<'t, str>, &'t RawValue)>);
 
 impl<'de> Deserialize<'de> for Object<'de> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Keys;
-        impl<'de> Visitor<'de> for Keys {
+        struct ObjectVisitor;
+        impl<'de> Visitor<'de> for ObjectVisitor {
             type Value = Object<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -205,7 +205,7 @@ impl<'de> Deserialize<'de> for Object<'de> {
                 Ok(Object(keys))
             }
         }
-        from.deserialize_map(Keys)
+        from.deserialize_map(ObjectVisitor)
     }
 }
 
@@ -213,12 +213,14 @@ impl<'de> Deserialize<'de> for Object<'de> {
 const MAX_KEYS: usize = 1 << 10;
 
 /// Takes the elements of a list one after another, so that one is in memory.
-struct Each<'f, T, F: FnMut(T) -> Result<(), Problem>>(&'f mut F, std::marker::PhantomData<T>);
+struct Each<'f, T, F: FnMut(T) -> Result<(), TableProblem>>(&'f mut F, std::marker::PhantomData<T>);
 
 /// What an element does is no error of JSON: it is carried through as text.
-struct Failed(Option<Problem>);
+struct Failed(Option<TableProblem>);
 
-impl<'de, T: Deserialize<'de>, F: FnMut(T) -> Result<(), Problem>> DeserializeSeed<'de> for Each<'_, T, F> {
+impl<'de, T: Deserialize<'de>, F: FnMut(T) -> Result<(), TableProblem>> DeserializeSeed<'de>
+    for Each<'_, T, F>
+{
     type Value = Failed;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Failed, D::Error> {
@@ -226,7 +228,7 @@ impl<'de, T: Deserialize<'de>, F: FnMut(T) -> Result<(), Problem>> DeserializeSe
     }
 }
 
-impl<'de, T: Deserialize<'de>, F: FnMut(T) -> Result<(), Problem>> Visitor<'de> for Each<'_, T, F> {
+impl<'de, T: Deserialize<'de>, F: FnMut(T) -> Result<(), TableProblem>> Visitor<'de> for Each<'_, T, F> {
     type Value = Failed;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -248,8 +250,8 @@ impl<'de, T: Deserialize<'de>, F: FnMut(T) -> Result<(), Problem>> Visitor<'de> 
 fn each<'t, T: Deserialize<'t>>(
     text: &'t RawValue,
     key: &str,
-    mut take: impl FnMut(T) -> Result<(), Problem>,
-) -> Result<(), Problem> {
+    mut take: impl FnMut(T) -> Result<(), TableProblem>,
+) -> Result<(), TableProblem> {
     let mut from = serde_json::Deserializer::from_str(text.get());
     match Each(&mut take, std::marker::PhantomData).deserialize(&mut from) {
         Ok(Failed(None)) => Ok(()),
@@ -258,16 +260,16 @@ fn each<'t, T: Deserialize<'t>>(
     }
 }
 
-fn damaged(key: &str, error: &serde_json::Error) -> Problem {
-    Problem::Damaged(format!("{key}: {error}"))
+fn damaged(key: &str, error: &serde_json::Error) -> TableProblem {
+    TableProblem::Damaged(format!("{key}: {error}"))
 }
 
-fn object<'t>(text: &'t str, key: &str) -> Result<Object<'t>, Problem> {
+fn object<'t>(text: &'t str, key: &str) -> Result<Object<'t>, TableProblem> {
     serde_json::from_str(text).map_err(|error| damaged(key, &error))
 }
 
 /// Reads a message.
-pub(super) fn read(text: &str, tables: &mut Tables) -> Result<(), Problem> {
+pub(super) fn read(text: &str, tables: &mut Tables) -> Result<(), TableProblem> {
     for (key, value) in object(text, "the message")?.0 {
         match &*key {
             "resourceProfiles" => each(value, &key, |resource: Object<'_>| {
@@ -292,7 +294,7 @@ pub(super) fn read(text: &str, tables: &mut Tables) -> Result<(), Problem> {
     Ok(())
 }
 
-fn profile(one: &Object<'_>, tables: &mut Tables) -> Result<(), Problem> {
+fn profile(one: &Object<'_>, tables: &mut Tables) -> Result<(), TableProblem> {
     let mut kind = TypeJson::default();
     for (key, value) in one.0.iter().filter(|(key, _)| key == "sampleType") {
         kind = serde_json::from_str(value.get()).map_err(|error| damaged(key, &error))?;
@@ -311,13 +313,13 @@ fn profile(one: &Object<'_>, tables: &mut Tables) -> Result<(), Problem> {
     Ok(())
 }
 
-fn indices(list: &Few<Number>, tables: &mut Tables) -> Result<super::tables::Span, Problem> {
+fn indices(list: &Few<Number>, tables: &mut Tables) -> Result<super::tables::Span, TableProblem> {
     let start = tables.begin();
     list.0.iter().try_for_each(|value| tables.index(value.0))?;
     Ok(tables.end(start))
 }
 
-fn table(key: &str, value: &RawValue, tables: &mut Tables) -> Result<(), Problem> {
+fn table(key: &str, value: &RawValue, tables: &mut Tables) -> Result<(), TableProblem> {
     match key {
         "mappingTable" => each(value, key, |one: MappingJson| {
             let attributes = indices(&one.attribute_indices, tables)?;
@@ -370,7 +372,7 @@ pub(super) fn write(
     tables: &Tables,
     changes: &Changes,
     out: &mut Vec<u8>,
-) -> Result<(), Problem> {
+) -> Result<(), TableProblem> {
     put_object(out, &object(text, "the message")?, |out, key, value| {
         if key != "dictionary" {
             return Ok(false);
@@ -396,8 +398,8 @@ pub(super) fn write(
 fn put_object(
     out: &mut Vec<u8>,
     object: &Object<'_>,
-    mut put: impl FnMut(&mut Vec<u8>, &str, &RawValue) -> Result<bool, Problem>,
-) -> Result<(), Problem> {
+    mut put: impl FnMut(&mut Vec<u8>, &str, &RawValue) -> Result<bool, TableProblem>,
+) -> Result<(), TableProblem> {
     out.push(b'{');
     for (at, (key, value)) in object.0.iter().enumerate() {
         if at > 0 {
@@ -419,7 +421,7 @@ fn put_table(
     value: &RawValue,
     tables: &Tables,
     changes: &Changes,
-) -> Result<bool, Problem> {
+) -> Result<bool, TableProblem> {
     if !matches!(key, "locationTable" | "stackTable" | "functionTable" | "stringTable" | "attributeTable") {
         return Ok(false);
     }
@@ -533,7 +535,12 @@ fn put_list<T>(out: &mut Vec<u8>, list: &[T], mut put: impl FnMut(&mut Vec<u8>, 
     out.push(b']');
 }
 
-fn put_location(out: &mut Vec<u8>, body: &str, new: &NewLocation, changes: &Changes) -> Result<(), Problem> {
+fn put_location(
+    out: &mut Vec<u8>,
+    body: &str,
+    new: &NewLocation,
+    changes: &Changes,
+) -> Result<(), TableProblem> {
     let mut object = object(body, "locationTable")?;
     object.0.retain(|(key, _)| key != "lines");
     let mut attributes = Vec::new();

@@ -17,6 +17,7 @@
 
 mod changes;
 mod json_form;
+mod message;
 mod protobuf;
 mod read;
 mod tables;

@@ -7,20 +7,23 @@ use prost::encoding::{WireType, encode_key, encode_varint};
 
 use super::changes::{Changes, NewLocation};
 use super::tables::{
-    AttributeRow, FunctionRow, LineRow, LocationRow, MappingRow, Problem, SampleCount, SampleRow, Tables,
-    Value, index,
+    AttributeRow, FunctionRow, LineRow, LocationRow, MappingRow, SampleCount, SampleRow, TableProblem,
+    Tables, Value, index,
 };
 use crate::wire::{Field, Fields, varint};
 
 /// Fields of a message up to its end, with what is wrong if they are not whole.
-fn fields<'b>(bytes: &'b [u8], of: &'static str) -> impl Iterator<Item = Result<(u64, Field<'b>), Problem>> {
+fn fields<'b>(
+    bytes: &'b [u8],
+    of: &'static str,
+) -> impl Iterator<Item = Result<(u64, Field<'b>), TableProblem>> {
     Fields(bytes).map(move |field| match field {
-        Some((number, Field::Cut(rest))) => Err(Problem::Damaged(format!(
+        Some((number, Field::Cut(rest))) => Err(TableProblem::Damaged(format!(
             "{of}: field {number} extends beyond its end, of which {} bytes are there",
             rest.len()
         ))),
         Some(found) => Ok(found),
-        None => Err(Problem::Damaged(format!("{of}: a field that is malformed, or a group"))),
+        None => Err(TableProblem::Damaged(format!("{of}: a field that is malformed, or a group"))),
     })
 }
 
@@ -56,7 +59,7 @@ fn begins_as_dictionary(bytes: &[u8]) -> bool {
 }
 
 /// Reads a message.
-pub(super) fn read(bytes: &[u8], tables: &mut Tables) -> Result<(), Problem> {
+pub(super) fn read(bytes: &[u8], tables: &mut Tables) -> Result<(), TableProblem> {
     for field in fields(bytes, "the message") {
         match field? {
             (1, Field::Bytes(body)) => {
@@ -77,7 +80,7 @@ pub(super) fn read(bytes: &[u8], tables: &mut Tables) -> Result<(), Problem> {
     Ok(())
 }
 
-fn profile(bytes: &[u8], tables: &mut Tables) -> Result<(), Problem> {
+fn profile(bytes: &[u8], tables: &mut Tables) -> Result<(), TableProblem> {
     let mut kind = (0, 0);
     for field in fields(bytes, "a profile") {
         if let (1, Field::Bytes(body)) = field? {
@@ -99,7 +102,7 @@ fn profile(bytes: &[u8], tables: &mut Tables) -> Result<(), Problem> {
     Ok(())
 }
 
-fn sample(bytes: &[u8], kind: u32, tables: &mut Tables) -> Result<(), Problem> {
+fn sample(bytes: &[u8], kind: u32, tables: &mut Tables) -> Result<(), TableProblem> {
     let (mut row, mut counted) = (SampleRow { kind, ..SampleRow::default() }, SampleCount::default());
     let start = tables.begin();
     for field in fields(bytes, "a sample") {
@@ -121,10 +124,13 @@ fn sample(bytes: &[u8], kind: u32, tables: &mut Tables) -> Result<(), Problem> {
 }
 
 /// Calls for each number of a packed list.
-fn numbers(mut body: &[u8], mut take: impl FnMut(i64) -> Result<(), Problem>) -> Result<(), Problem> {
+fn numbers(
+    mut body: &[u8],
+    mut take: impl FnMut(i64) -> Result<(), TableProblem>,
+) -> Result<(), TableProblem> {
     while !body.is_empty() {
         let Some((value, rest)) = varint(body) else {
-            return Err(Problem::Damaged("a packed list ends inside of a number".to_owned()));
+            return Err(TableProblem::Damaged("a packed list ends inside of a number".to_owned()));
         };
         take(value.cast_signed())?;
         body = rest;
@@ -133,7 +139,7 @@ fn numbers(mut body: &[u8], mut take: impl FnMut(i64) -> Result<(), Problem>) ->
 }
 
 /// Adds the indices of a list, packed or one by one.
-fn indices(field: Field<'_>, tables: &mut Tables) -> Result<(), Problem> {
+fn indices(field: Field<'_>, tables: &mut Tables) -> Result<(), TableProblem> {
     match field {
         Field::Varint(value) => tables.index(value.cast_signed()),
         Field::Bytes(body) => numbers(body, |value| tables.index(value)),
@@ -141,7 +147,7 @@ fn indices(field: Field<'_>, tables: &mut Tables) -> Result<(), Problem> {
     }
 }
 
-fn dictionary(bytes: &[u8], tables: &mut Tables) -> Result<(), Problem> {
+fn dictionary(bytes: &[u8], tables: &mut Tables) -> Result<(), TableProblem> {
     for field in fields(bytes, "the dictionary") {
         let (number, Field::Bytes(body)) = field? else { continue };
         match number {
@@ -177,7 +183,7 @@ fn dictionary(bytes: &[u8], tables: &mut Tables) -> Result<(), Problem> {
     Ok(())
 }
 
-fn mapping(bytes: &[u8], tables: &mut Tables) -> Result<(), Problem> {
+fn mapping(bytes: &[u8], tables: &mut Tables) -> Result<(), TableProblem> {
     let (mut row, start) = (MappingRow::default(), tables.begin());
     for field in fields(bytes, "a mapping") {
         match field? {
@@ -193,7 +199,7 @@ fn mapping(bytes: &[u8], tables: &mut Tables) -> Result<(), Problem> {
     tables.mapping(row)
 }
 
-fn location(bytes: &[u8], tables: &mut Tables) -> Result<(), Problem> {
+fn location(bytes: &[u8], tables: &mut Tables) -> Result<(), TableProblem> {
     let (mut row, start, lines) = (LocationRow::default(), tables.begin(), tables.lines.len());
     for field in fields(bytes, "a location") {
         match field? {
@@ -219,7 +225,7 @@ fn location(bytes: &[u8], tables: &mut Tables) -> Result<(), Problem> {
     tables.location(row)
 }
 
-fn attribute(bytes: &[u8], tables: &mut Tables) -> Result<(), Problem> {
+fn attribute(bytes: &[u8], tables: &mut Tables) -> Result<(), TableProblem> {
     let mut row = AttributeRow::default();
     for field in fields(bytes, "an attribute") {
         match field? {

@@ -1,19 +1,13 @@
 //! Reads the samples of messages as stacks.
 
-use std::sync::Arc;
-
-use foldsym_symbolize::{
-    AddressKind, Mapping, Module, ModuleId, Modules, ReportedAddress, StackFrame, Worker,
-};
-use serde_json::{Map, Value as Json, json};
+use foldsym_symbolize::{Modules, Worker};
 
 use super::changes::{Changes, Stopped, changes};
-use super::tables::{LocationRow, Problem, SampleRow, Span, Tables, Value};
+use super::message::{Message, Place};
+use super::tables::{TableProblem, Tables};
 use super::{json_form, protobuf};
 use crate::opened::{FormatReader, ReadWith, ThreadSource};
-use crate::profiles::{
-    self, MAX_INLINED, MAX_NAMES, MAX_NAMES_TEXT, MAX_TEXT, PER_SAMPLE, Rewritten, Unpacked,
-};
+use crate::profiles::{self, MAX_TEXT, PER_SAMPLE, Rewritten, Unpacked};
 use crate::{Format, MAX_FRAMES, Opened, Options, Report, ReportError, Thread};
 
 /// Most messages of one file.
@@ -32,7 +26,7 @@ impl FormatReader for OtlpReader {
     }
 
     fn is_one(&self, bytes: &[u8]) -> bool {
-        profiles::begins(bytes, |bytes| Form::of(bytes).is_some())
+        profiles::begins(bytes, |bytes| MessageForm::of(bytes).is_some())
     }
 
     fn open<'b>(&self, bytes: &'b [u8], with: &ReadWith<'_>) -> Result<Opened<'b>, ReportError> {
@@ -42,12 +36,12 @@ impl FormatReader for OtlpReader {
 
 /// Whether bytes that are not compressed begin as a message in its binary form.
 pub(crate) fn begins_as_profile(bytes: &[u8]) -> bool {
-    matches!(Form::of(bytes), Some(Form::Binary | Form::Framed))
+    matches!(MessageForm::of(bytes), Some(MessageForm::Binary | MessageForm::Framed))
 }
 
 /// How a file has its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum MessageForm {
     /// One message of protobuf.
     Binary,
     /// Several, each after its length as 4 bytes, the highest first: as the collector's exporter writes files.
@@ -56,7 +50,7 @@ enum Form {
     Json,
 }
 
-impl Form {
+impl MessageForm {
     fn of(bytes: &[u8]) -> Option<Self> {
         if json_form::begins(bytes) {
             return Some(Self::Json);
@@ -69,21 +63,10 @@ impl Form {
     }
 }
 
-/// One message.
-#[derive(Debug)]
-pub(super) struct Message {
-    bytes: Arc<[u8]>,
-    pub(super) tables: Tables,
-    pub(super) modules: Modules,
-    /// By location: where it is, and whether the kernel runs it.
-    places: Vec<(ReportedAddress, bool)>,
-    callers: AddressKind,
-}
-
 /// The messages of a file or of a request.
 #[derive(Debug)]
 pub struct Profiles {
-    form: Form,
+    form: MessageForm,
     messages: Vec<Message>,
     max_frames: usize,
     warnings: Vec<String>,
@@ -112,9 +95,9 @@ impl Profiles {
     pub fn parse(bytes: &[u8], options: &Options) -> Result<Self, ReportError> {
         let unpacked = Unpacked::new(bytes, Format::Otlp, options.memory)?;
         let bytes = &*unpacked.bytes;
-        let form = Form::of(bytes).unwrap_or(match bytes.trim_ascii_start() {
-            [b'{', ..] => Form::Json,
-            _ => Form::Binary,
+        let form = MessageForm::of(bytes).unwrap_or(match bytes.trim_ascii_start() {
+            [b'{', ..] => MessageForm::Json,
+            _ => MessageForm::Binary,
         });
         let (most, copied) = (unpacked.most_memory(), bytes.len() as u64);
         let allowed = most.min(unpacked.left_of_caller());
@@ -125,25 +108,25 @@ impl Profiles {
             }
             let mut tables = Tables::within(allowed.saturating_sub(memory));
             let read = match form {
-                Form::Json => std::str::from_utf8(part)
-                    .map_err(|error| Problem::Damaged(error.to_string()))
+                MessageForm::Json => std::str::from_utf8(part)
+                    .map_err(|error| TableProblem::Damaged(error.to_string()))
                     .and_then(|text| json_form::read(text, &mut tables)),
-                Form::Binary | Form::Framed => protobuf::read(part, &mut tables),
+                MessageForm::Binary | MessageForm::Framed => protobuf::read(part, &mut tables),
             };
             let in_message = match messages.len() {
                 0 => String::new(),
                 before => format!("message {}: ", before + 1),
             };
             read.map_err(|problem| match problem {
-                Problem::Memory(taken) => unpacked.refused(memory.saturating_add(taken), most),
-                Problem::Damaged(problem) => damaged(format!("{in_message}{problem}")),
+                TableProblem::Memory(taken) => unpacked.refused(memory.saturating_add(taken), most),
+                TableProblem::Damaged(problem) => damaged(format!("{in_message}{problem}")),
             })?;
             if !tables.samples.is_empty() && tables.stacks.is_empty() {
                 return Err(damaged(format!(
                     "{in_message}samples, but no table of stacks: of a version of the protocol before 1.9, or after those that are known"
                 )));
             }
-            let locations = (tables.locations.len() * size_of::<(ReportedAddress, bool)>()) as u64;
+            let locations = (tables.locations.len() * size_of::<Place>()) as u64;
             memory = memory.saturating_add(tables.memory).saturating_add(locations);
             if memory > allowed {
                 return Err(unpacked.refused(memory, most));
@@ -187,7 +170,7 @@ impl Profiles {
             let (changes, done) =
                 changes(message, worker, &mut |bytes| go_on(before + message.bytes.len() + bytes))
                     .map_err(|Stopped| NotRewritten::Stopped)?;
-            message.write(self.form, &changes, out);
+            write(message, self.form, &changes, out);
             all.frames += done.frames;
             all.named += done.named;
             all.kept += done.kept;
@@ -203,7 +186,7 @@ impl Profiles {
 
     /// Whether the messages are in JSON.
     pub fn is_json(&self) -> bool {
-        self.form == Form::Json
+        self.form == MessageForm::Json
     }
 
     /// The profiles as a report: a stack for each sample.
@@ -233,10 +216,10 @@ impl Profiles {
 }
 
 /// The bytes of each message.
-fn parts(bytes: &[u8], form: Form) -> Result<Vec<&[u8]>, ReportError> {
+fn parts(bytes: &[u8], form: MessageForm) -> Result<Vec<&[u8]>, ReportError> {
     match form {
-        Form::Binary => Ok(vec![bytes]),
-        Form::Framed => {
+        MessageForm::Binary => Ok(vec![bytes]),
+        MessageForm::Framed => {
             let (mut parts, mut rest) = (Vec::new(), bytes);
             while !rest.is_empty() {
                 let part = rest.split_first_chunk::<4>().and_then(|(len, rest)| {
@@ -251,7 +234,7 @@ fn parts(bytes: &[u8], form: Form) -> Result<Vec<&[u8]>, ReportError> {
             }
             Ok(parts)
         }
-        Form::Json => {
+        MessageForm::Json => {
             let mut parts = Vec::new();
             let objects =
                 serde_json::Deserializer::from_slice(bytes).into_iter::<&serde_json::value::RawValue>();
@@ -267,175 +250,27 @@ fn parts(bytes: &[u8], form: Form) -> Result<Vec<&[u8]>, ReportError> {
     }
 }
 
-impl Message {
-    fn new(bytes: &[u8], tables: Tables, options: &Options) -> Self {
-        let frame_type = |location: &LocationRow| {
-            let mut found = tables.attributes_of(location.attributes);
-            found.find(|(key, _)| *key == "profile.frame.type").and_then(|(_, value)| tables.text_of(value))
-        };
-        let mut is_kernel = vec![false; tables.mappings.len()];
-        let of_kernel: Vec<bool> =
-            tables.locations.iter().map(|location| frame_type(location) == Some("kernel")).collect();
-        for (location, _) in tables.locations.iter().zip(&of_kernel).filter(|(_, is_it)| **is_it) {
-            if let Some(mapping) = is_kernel.get_mut(location.mapping as usize) {
-                *mapping = true;
-            }
+/// Writes a message with changes, in its form.
+fn write(message: &Message, form: MessageForm, changes: &Changes, out: &mut Vec<u8>) {
+    match form {
+        MessageForm::Binary => protobuf::write(&message.bytes, &message.tables, changes, out),
+        MessageForm::Framed => {
+            let start = out.len();
+            out.extend_from_slice(&[0; 4]);
+            protobuf::write(&message.bytes, &message.tables, changes, out);
+            let len = (out.len() - start - 4) as u32;
+            out[start..start + 4].copy_from_slice(&len.to_be_bytes());
         }
-        let module = |(index, mapping): (usize, &super::tables::MappingRow)| {
-            let name = tables.of_string(mapping.filename);
-            let mut module = Module::new(name);
-            let mut ids = tables.attributes_of(mapping.attributes);
-            let id = ids.find(|(key, _)| *key == "process.executable.build_id.gnu");
-            module.id = id.and_then(|(_, value)| ModuleId::parse(tables.text_of(value)?).ok());
-            if options.open_paths {
-                module = module.with_program(std::path::Path::new(name));
+        MessageForm::Json => {
+            let text = std::str::from_utf8(&message.bytes).unwrap_or_default();
+            let start = out.len();
+            // It was read before, and is read in the same way.
+            if json_form::write(text, &message.tables, changes, out).is_err() {
+                out.truncate(start);
+                out.extend_from_slice(&message.bytes);
             }
-            if mapping.start < mapping.limit {
-                let (start, size) = (mapping.start, mapping.limit - mapping.start);
-                return module.mapped(Mapping::FilePart { start, size, file_offset: mapping.file_offset });
-            }
-            // Addresses of the kernel count from `_stext`, those of its modules from `.text`: both are where the section begins.
-            if is_kernel[index] { module.with_sections([(".text".to_owned(), 0)]) } else { module }
-        };
-        let modules = Modules::new(tables.mappings.iter().enumerate().map(module).collect());
-        let place = |location: &LocationRow| {
-            let (module, address) = (location.mapping as usize, location.address);
-            match tables.mappings.get(module) {
-                // Mapping 0 is none: an interpreter's frame, whose address counts in its own code.
-                None => ReportedAddress::Unknown,
-                Some(_) if module == 0 => ReportedAddress::Unknown,
-                Some(mapping) if mapping.start < mapping.limit || is_kernel[module] => {
-                    ReportedAddress::Mapped { module, address }
-                }
-                Some(_) => ReportedAddress::Image { module, address },
-            }
-        };
-        let places = tables.locations.iter().map(place).zip(of_kernel.iter().copied()).collect();
-        let callers = options.callers.unwrap_or(AddressKind::Adjusted);
-        Self { bytes: bytes.into(), tables, modules, places, callers }
-    }
-
-    /// How many references lead nowhere, and how many stacks are longer than the engine's.
-    fn lost(&self) -> (usize, usize) {
-        let Tables { stacks, locations, mappings, samples, indices, .. } = &self.tables;
-        let is_lost = |index: u32, count: usize| index != 0 && index as usize >= count;
-        let of_stacks = stacks.iter().flat_map(|stack| stack.of(indices));
-        let lost = of_stacks.filter(|&&index| is_lost(index, locations.len())).count()
-            + locations.iter().filter(|one| is_lost(one.mapping, mappings.len())).count()
-            + samples.iter().filter(|one| is_lost(one.stack, stacks.len())).count();
-        (lost, stacks.iter().filter(|stack| stack.of(indices).len() > MAX_FRAMES).count())
-    }
-
-    fn write(&self, form: Form, changes: &Changes, out: &mut Vec<u8>) {
-        match form {
-            Form::Binary => protobuf::write(&self.bytes, &self.tables, changes, out),
-            Form::Framed => {
-                let start = out.len();
-                out.extend_from_slice(&[0; 4]);
-                protobuf::write(&self.bytes, &self.tables, changes, out);
-                let len = (out.len() - start - 4) as u32;
-                out[start..start + 4].copy_from_slice(&len.to_be_bytes());
-            }
-            Form::Json => {
-                let text = std::str::from_utf8(&self.bytes).unwrap_or_default();
-                let start = out.len();
-                // It was read before, and is read in the same way.
-                if json_form::write(text, &self.tables, changes, out).is_err() {
-                    out.truncate(start);
-                    out.extend_from_slice(&self.bytes);
-                }
-                out.push(b'\n');
-            }
+            out.push(b'\n');
         }
-    }
-
-    fn kind(&self, (kind, unit): (u32, u32)) -> String {
-        format!("{}/{}", self.tables.of_string(kind), self.tables.of_string(unit))
-    }
-
-    /// The frames of a stack, up to as many as a stack may have.
-    pub(super) fn frames(&self, stack: Span, frames: &mut Vec<StackFrame>) {
-        frames.clear();
-        let mut in_kernel = false;
-        for (at, &index) in stack.of(&self.tables.indices).iter().take(MAX_FRAMES).enumerate() {
-            let Some(&(place, is_kernel)) = self.places.get(index as usize) else {
-                frames.push(StackFrame::UNKNOWN);
-                continue;
-            };
-            let left_kernel = std::mem::replace(&mut in_kernel, is_kernel) && !is_kernel;
-            let kind = match () {
-                // The kernel gives one less than each address, the first too.
-                () if is_kernel => AddressKind::Adjusted,
-                () if at == 0 || left_kernel => AddressKind::Exact,
-                () => self.callers,
-            };
-            frames.push(StackFrame { place, kind });
-        }
-    }
-
-    fn stack_of(&self, sample: &SampleRow) -> Span {
-        self.tables.stacks.get(sample.stack as usize).copied().unwrap_or_default()
-    }
-
-    /// A sample as a thread.
-    fn thread(&self, sample: &SampleRow, types: &[String]) -> Thread {
-        let tables = &self.tables;
-        let stack = self.stack_of(sample);
-        let mut thread = Thread { modules: Some(self.modules.clone()), ..Thread::default() };
-        self.frames(stack, &mut thread.frames);
-        let empty: Arc<str> = Arc::from("");
-        let mut bytes = 0;
-        'frames: for (frame, &index) in stack.of(&tables.indices).iter().take(MAX_FRAMES).enumerate() {
-            let lines =
-                tables.locations.get(index as usize).map_or(&[][..], |one| one.lines.of(&tables.lines));
-            for line in lines.iter().take(MAX_INLINED) {
-                let Some(function) = tables.functions.get(line.function as usize) else { continue };
-                let Some(name) = tables.name(function) else { continue };
-                let [name, file] =
-                    [name, function.filename].map(|index| tables.shared(index).unwrap_or(&empty).clone());
-                bytes += name.len() + file.len();
-                if thread.names.len() >= MAX_NAMES || bytes > MAX_NAMES_TEXT {
-                    break 'frames;
-                }
-                thread.name(frame, name, file, u32::try_from(line.line).unwrap_or(0));
-            }
-        }
-        let kind = tables.types.get(sample.kind as usize).map_or_else(String::new, |&kind| self.kind(kind));
-        let at = types.iter().position(|known| *known == kind).unwrap_or(0);
-        thread.values = vec![0; types.len()];
-        if let Some(value) = thread.values.get_mut(at) {
-            *value = sample.value;
-        }
-        thread.name = format!("{kind}={}", sample.value);
-        let labels: Map<String, Json> = tables
-            .attributes_of(sample.attributes)
-            .filter_map(|(key, value)| {
-                let value = match value {
-                    Value::Number(number) => json!(number),
-                    Value::Bool(value) => json!(value),
-                    value => json!(tables.text_of(value)?),
-                };
-                Some((key.to_owned(), value))
-            })
-            .collect();
-        if !labels.is_empty() {
-            thread.echo.push(("Labels".to_owned(), Json::from(labels).to_string()));
-        }
-        let values = Map::from_iter([(kind, json!(sample.value))]);
-        thread.echo.push(("Values".to_owned(), Json::from(values).to_string()));
-        thread
-    }
-
-    /// How many frames and names a sample has, and the bytes of its labels.
-    fn cost(&self, sample: &SampleRow) -> (usize, usize) {
-        let tables = &self.tables;
-        let stack = self.stack_of(sample).of(&tables.indices);
-        let frames = stack.len().min(MAX_FRAMES);
-        let names = stack.iter().take(frames).filter_map(|&index| tables.locations.get(index as usize));
-        let names = names.map(|one| one.lines.of(&tables.lines).len().min(MAX_INLINED).saturating_sub(1));
-        let text = |value| tables.text_of(value).map_or(0, str::len);
-        let labels = tables.attributes_of(sample.attributes).map(|(key, value)| key.len() + text(value));
-        (frames + names.sum::<usize>().min(MAX_NAMES), labels.sum())
     }
 }
 

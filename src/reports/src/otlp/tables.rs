@@ -7,7 +7,7 @@ use crate::names::MAX_TEXT as MAX_NAME_TEXT;
 
 /// Why a message cannot be read.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Problem {
+pub(super) enum TableProblem {
     /// Its records take so many bytes of memory.
     Memory(u64),
     Damaged(String),
@@ -137,7 +137,7 @@ pub(super) struct Tables {
 pub(super) const OF_REWRITING: u64 = 96;
 
 /// Adds to a list. A list that grows has twice the room then, and the old one until it was copied.
-pub(super) fn push<T>(list: &mut Vec<T>, value: T, memory: &mut u64, most: u64) -> Result<(), Problem> {
+pub(super) fn push<T>(list: &mut Vec<T>, value: T, memory: &mut u64, most: u64) -> Result<(), TableProblem> {
     if list.len() == list.capacity() {
         let room = (2 * list.len()).max(4);
         take((room * size_of::<T>()) as u64, memory, most)?;
@@ -147,9 +147,9 @@ pub(super) fn push<T>(list: &mut Vec<T>, value: T, memory: &mut u64, most: u64) 
     Ok(())
 }
 
-pub(super) fn take(bytes: u64, memory: &mut u64, most: u64) -> Result<(), Problem> {
+pub(super) fn take(bytes: u64, memory: &mut u64, most: u64) -> Result<(), TableProblem> {
     *memory = memory.saturating_add(bytes);
-    if *memory > most { Err(Problem::Memory(*memory)) } else { Ok(()) }
+    if *memory > most { Err(TableProblem::Memory(*memory)) } else { Ok(()) }
 }
 
 impl Tables {
@@ -157,14 +157,14 @@ impl Tables {
         Self { most, ..Self::default() }
     }
 
-    pub(super) fn string(&mut self, text: &str) -> Result<(), Problem> {
+    pub(super) fn string(&mut self, text: &str) -> Result<(), TableProblem> {
         let text = cut(text, MAX_NAME_TEXT);
         take(text.len() as u64 + 32 + OF_REWRITING, &mut self.memory, self.most)?;
         push(&mut self.strings, text.into(), &mut self.memory, self.most)
     }
 
     /// A text of its own, as a value of an attribute has.
-    pub(super) fn text(&mut self, text: &str) -> Result<Value, Problem> {
+    pub(super) fn text(&mut self, text: &str) -> Result<Value, TableProblem> {
         let text = cut(text, MAX_NAME_TEXT);
         take(text.len() as u64 + 32, &mut self.memory, self.most)?;
         Ok(Value::Text(text.into()))
@@ -175,7 +175,7 @@ impl Tables {
         self.indices.len() as u32
     }
 
-    pub(super) fn index(&mut self, value: i64) -> Result<(), Problem> {
+    pub(super) fn index(&mut self, value: i64) -> Result<(), TableProblem> {
         push(&mut self.indices, index(value), &mut self.memory, self.most)
     }
 
@@ -183,7 +183,7 @@ impl Tables {
         Span { start, len: self.indices.len() as u32 - start }
     }
 
-    pub(super) fn line(&mut self, line: LineRow) -> Result<(), Problem> {
+    pub(super) fn line(&mut self, line: LineRow) -> Result<(), TableProblem> {
         push(&mut self.lines, line, &mut self.memory, self.most)
     }
 
@@ -191,35 +191,35 @@ impl Tables {
         Span { start: start as u32, len: (self.lines.len() - start) as u32 }
     }
 
-    pub(super) fn mapping(&mut self, row: MappingRow) -> Result<(), Problem> {
+    pub(super) fn mapping(&mut self, row: MappingRow) -> Result<(), TableProblem> {
         // A module is made of it.
         take(256, &mut self.memory, self.most)?;
         push(&mut self.mappings, row, &mut self.memory, self.most)
     }
 
-    pub(super) fn location(&mut self, row: LocationRow) -> Result<(), Problem> {
+    pub(super) fn location(&mut self, row: LocationRow) -> Result<(), TableProblem> {
         push(&mut self.locations, row, &mut self.memory, self.most)
     }
 
-    pub(super) fn function(&mut self, row: FunctionRow) -> Result<(), Problem> {
+    pub(super) fn function(&mut self, row: FunctionRow) -> Result<(), TableProblem> {
         take(OF_REWRITING, &mut self.memory, self.most)?;
         push(&mut self.functions, row, &mut self.memory, self.most)
     }
 
-    pub(super) fn attribute(&mut self, row: AttributeRow) -> Result<(), Problem> {
+    pub(super) fn attribute(&mut self, row: AttributeRow) -> Result<(), TableProblem> {
         push(&mut self.attributes, row, &mut self.memory, self.most)
     }
 
-    pub(super) fn stack(&mut self, row: Span) -> Result<(), Problem> {
+    pub(super) fn stack(&mut self, row: Span) -> Result<(), TableProblem> {
         push(&mut self.stacks, row, &mut self.memory, self.most)
     }
 
-    pub(super) fn sample(&mut self, row: SampleRow) -> Result<(), Problem> {
+    pub(super) fn sample(&mut self, row: SampleRow) -> Result<(), TableProblem> {
         push(&mut self.samples, row, &mut self.memory, self.most)
     }
 
     /// The index of a type of values.
-    pub(super) fn kind(&mut self, kind: (u32, u32)) -> Result<u32, Problem> {
+    pub(super) fn kind(&mut self, kind: (u32, u32)) -> Result<u32, TableProblem> {
         if let Some(index) = self.types.iter().take(MAX_TYPES).position(|known| *known == kind) {
             return Ok(index as u32);
         }

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use foldsym_symbolize::{AddressKind, Mapping, ReportedAddress};
 use prost::encoding::{WireType, encode_key, encode_varint};
 
 use super::*;

@@ -83,11 +83,7 @@ pub fn archives() -> Vec<PathBuf> {
 /// The static library with the crash handler.
 pub fn crash_archive() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
-    LIBRARY.get_or_init(|| {
-        let target = folder("crash-archive");
-        cargo(&["build", "--release", "--locked"], &crate_dir().join("crash"), &target);
-        target.join("release/libfoldsym_crash.a")
-    })
+    LIBRARY.get_or_init(|| archive("crash"))
 }
 
 /// The folder with the static and the dynamic library of both tiers.
