@@ -1,63 +1,51 @@
 //! The functions that a virtual call may call, where the compiler recorded the method of the static class (sections DISPATCHES and TARGETS).
 
-use foldsym_format::{SectionId, Table, steps};
+use foldsym_format::{SectionId, steps};
 
 use crate::answer::{Certainty, Evidence};
 use crate::entities::Group;
-use crate::error::{Error, InSection, order, value};
+use crate::error::{Error, InSection, order, small, value};
 use crate::file::SymbolFile;
-use crate::ids::ImageAddr;
-use crate::stack::{Resolved, StackAddr, charge, first};
+use crate::ids::FunctionId;
+use crate::stack::{Resolved, StackAddr, first};
 
 const DISPATCHES: SectionId = SectionId::DISPATCHES;
 const TARGETS: SectionId = SectionId::TARGETS;
-
-/// Most steps of a search in TARGETS, which halves at most 2^32 records, and one for the member.
-const SEARCH_STEPS: u32 = 33;
 
 /// Records of TARGETS for any object have this point.
 const ANY_OBJECT: i64 = 0;
 
 impl SymbolFile<'_> {
-    /// The set of functions that a call may call; `None` if `caller` is no return address, or one without a set.
-    pub(crate) fn dispatch_set(&self, caller: Option<StackAddr>) -> Result<Option<i64>, Error> {
-        let Some(StackAddr::Return(address)) = caller else { return Ok(None) };
-        let Some(key) = self.key(ImageAddr(address.0)).map(u64::cast_signed) else { return Ok(None) };
-        let record = first(&self.dispatches, DISPATCHES, (key, 0))?;
-        if record >= self.dispatches.len() {
-            return Ok(None);
-        }
-        let [address, set] = self.dispatches.record(record).within(DISPATCHES)?;
-        Ok((address == key).then_some(set))
-    }
-
-    /// Names the members of a group that a set has for objects whose vtable pointer is `point` (minus the image base); without one, for any
-    /// object. True if one of them is doubtful; `None` without members.
+    /// Names the members of a group that the set of a call has for objects whose vtable pointer is `point` (minus the image base); without
+    /// one, for any object. True if one of them is doubtful; `None` without members.
     ///
-    /// Takes log2 of the records of TARGETS for each member, off `left`. If these steps do not suffice, it names none.
+    /// Takes log2 of the records of TARGETS, and for each record of the set the members of the group, off `left`. If these steps do not
+    /// suffice, others may have run, too (`found.open`).
+    #[cfg_attr(not(feature = "small"), inline(never))]
     fn name_targets(
         &self,
         group: Group,
-        (set, point): (i64, Option<i64>),
+        (caller, point): (Option<StackAddr>, Option<i64>),
         found: &mut Resolved,
         left: &mut u32,
     ) -> Result<Option<bool>, Error> {
-        if !charge(left, group.len().saturating_mul(SEARCH_STEPS)) {
+        // The small reader does without: 700 bytes of code are too many for it.
+        if cfg!(feature = "small") {
             return Ok(None);
         }
-        let point = point.map_or(ANY_OBJECT, |point| point.saturating_add(1));
+        let Some(set) = self.of_call(&self.dispatches, DISPATCHES, caller)? else { return Ok(None) };
+        let key = (set, point.map_or(ANY_OBJECT, |point| point.saturating_add(1)));
         let mut doubtful = None;
-        for index in 0..group.len() {
+        for record in first(&self.targets, TARGETS, key)?..self.targets.len() {
             steps::step();
-            let function = i64::from(self.member_function(group, index)?.0);
-            let key = [set, point, function];
-            let record = first_of(&self.targets, key)?;
-            if record < self.targets.len() {
-                let [of_set, of_point, here, doubt] = self.targets.record(record).within(TARGETS)?;
-                if [of_set, of_point, here] == key {
-                    found.name(index);
-                    doubtful = Some(doubt != 0 || doubtful == Some(true));
-                }
+            let [set, point, function, doubt] = self.targets.record(record).within(TARGETS)?;
+            // Without steps the rest of the set is not known.
+            if (set, point) != key || *left == 0 {
+                break;
+            }
+            let function = FunctionId(small(function, TARGETS, record)?);
+            if self.name_member(group, function, found, left)? {
+                doubtful = Some(doubt != 0 || doubtful == Some(true));
             }
         }
         Ok(doubtful)
@@ -71,16 +59,14 @@ impl SymbolFile<'_> {
         caller: Option<StackAddr>,
         left: &mut u32,
     ) -> Result<bool, Error> {
-        let Some(set) = self.dispatch_set(caller)? else { return Ok(false) };
-        let mut found = *resolved;
-        let Some(doubtful) = self.name_targets(group, (set, None), &mut found, left)? else {
+        // It names none, or some members of a frame that had none.
+        let Some(doubtful) = self.name_targets(group, (caller, None), resolved, left)? else {
             return Ok(false);
         };
         // The compiler may have merged two virtual calls, and keeps one record: no member is ruled out.
-        if found.named_len == 1 && !doubtful {
-            (found.certainty, found.evidence) = (Some(Certainty::Likely), Some(Evidence::VirtualSlot));
+        if resolved.named_len == 1 && !doubtful {
+            (resolved.certainty, resolved.evidence) = (Some(Certainty::Likely), Some(Evidence::VirtualSlot));
         }
-        *resolved = found;
         Ok(true)
     }
 
@@ -94,8 +80,7 @@ impl SymbolFile<'_> {
         found: &mut Resolved,
         left: &mut u32,
     ) -> Result<(), Error> {
-        let Some(set) = self.dispatch_set(caller)? else { return Ok(()) };
-        let doubtful = self.name_targets(group, (set, Some(point)), found, left)?;
+        let doubtful = self.name_targets(group, (caller, Some(point)), found, left)?;
         found.open |= doubtful == Some(true);
         Ok(())
     }
@@ -129,16 +114,4 @@ impl SymbolFile<'_> {
         }
         Ok(())
     }
-}
-
-/// The first record of TARGETS whose first three columns are not below `key`. Takes log2 of the records.
-fn first_of(table: &Table<'_>, key: [i64; 3]) -> Result<u32, Error> {
-    let (mut low, mut high) = (0, table.len());
-    while low < high {
-        steps::step();
-        let middle = low.midpoint(high);
-        let [set, point, function, _] = table.record(middle).within(TARGETS)?;
-        if [set, point, function] < key { low = middle.saturating_add(1) } else { high = middle }
-    }
-    Ok(low)
 }

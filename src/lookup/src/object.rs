@@ -1,7 +1,7 @@
 //! Finds the function that ran on an object, from the object's vtable pointer (its first word).
 
 use foldsym_format::sections::{slots, vtables};
-use foldsym_format::{SectionId, steps};
+use foldsym_format::{SectionId, Table, steps};
 
 use crate::answer::{Certainty, Evidence};
 use crate::entities::Group;
@@ -22,8 +22,7 @@ impl SymbolFile<'_> {
     /// is one. Changes nothing if the file does not know the vtable, if none of the vtable's functions is possible, or if the stack already
     /// shows which function ran.
     ///
-    /// Takes log2 of the records of VTABLES, SLOTS and DISPATCHES, for each function of the group log2 of the records of TARGETS, and for
-    /// each function of the table, at most 1024, [`foldsym_format::Header::max_group`] steps; together never more than [`MAX_FRAME_STEPS`].
+    /// Takes log2 of the records of VTABLES, SLOTS, DISPATCHES and TARGETS, and for each function of the set and of the table, at most 1024, [`foldsym_format::Header::max_group`] steps; together never more than [`MAX_FRAME_STEPS`].
     ///
     /// # Errors
     /// Damage at a place that it reads.
@@ -94,15 +93,25 @@ impl SymbolFile<'_> {
 
     /// The word of a table that a call goes through, with its mark.
     fn slot(&self, caller: Option<StackAddr>) -> Result<Option<i64>, Error> {
-        const SLOTS: SectionId = SectionId::SLOTS;
+        self.of_call(&self.slots, SectionId::SLOTS, caller)
+    }
+
+    /// What a table of two columns has for a call, by its return address; `None` if `caller` is no return address, or one without a record.
+    /// Takes log2 of the records.
+    #[inline(never)]
+    pub(crate) fn of_call(
+        &self,
+        table: &Table<'_>,
+        section: SectionId,
+        caller: Option<StackAddr>,
+    ) -> Result<Option<i64>, Error> {
         let Some(StackAddr::Return(address)) = caller else { return Ok(None) };
         let Some(key) = self.key(ImageAddr(address.0)).map(u64::cast_signed) else { return Ok(None) };
-        let record = first(&self.slots, SLOTS, (key, 0))?;
-        if record >= self.slots.len() {
+        let record = first(table, section, (key, 0))?;
+        if record >= table.len() || table.value(record, 0).within(section)? != key {
             return Ok(None);
         }
-        let [address, slot] = self.slots.record(record).within(SLOTS)?;
-        Ok((address == key).then_some(slot))
+        table.value(record, 1).within(section).map(Some)
     }
 
     /// For a frame whose callers gave [`SymbolFile::resolve_one`] no member: puts those members of the group first that the program's

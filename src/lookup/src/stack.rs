@@ -477,7 +477,7 @@ impl<'d> SymbolFile<'d> {
 }
 
 /// Takes steps off those that are left; false if they do not suffice.
-pub(crate) fn charge(left: &mut u32, steps: u32) -> bool {
+fn charge(left: &mut u32, steps: u32) -> bool {
     let rest = left.checked_sub(steps);
     *left = rest.unwrap_or(0);
     rest.is_some()

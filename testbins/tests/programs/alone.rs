@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use foldsym_convert::{NoProgress, Options, convert};
 use foldsym_lookup::records::Owner;
 use foldsym_lookup::{
-    Certainty, Frames, ImageAddr, Lookup, Reason, Resolved, ReturnAddr, StackAddr, SymbolFile,
+    Certainty, Frames, How, ImageAddr, Lookup, Reason, Resolved, ReturnAddr, StackAddr, SymbolFile,
 };
 use foldsym_testbins::root;
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
@@ -153,19 +153,24 @@ fn folded_functions_without_an_entry_are_functions() {
     }
 }
 
-/// Two names and two line sequences at one address, and nothing shows which name has which lines: neither gets the lines of
-/// the other.
+/// Two names and two line sequences at one address: the order of symbols and sequences shows which name probably has which lines.
 #[test]
-fn names_do_not_get_the_lines_of_each_other() {
+fn names_get_lines_by_order() {
     let program = Program::new("alone.lines.set/program");
     let file = SymbolFile::open(&program.fsym).unwrap();
     let mut frames = Frames::new();
     let address = ImageAddr(program.address("half_long"));
     let Lookup::Found(found) = file.lookup(address, &mut frames).unwrap() else { panic!() };
+    let mut lines = BTreeMap::new();
     for index in 0..found.member_count() {
-        file.member_frames(&found, index, &mut frames).unwrap();
-        assert_eq!(file.frames(&frames).last().unwrap().unwrap().line, 0);
+        let member = file.member_frames(&found, index, &mut frames).unwrap();
+        assert_eq!(member.how, How::SymbolOrder);
+        let frame = file.frames(&frames).last().unwrap().unwrap();
+        let mut buffer = [0; 32];
+        let len = file.write_name(frame.name.unwrap(), &mut buffer).unwrap();
+        lines.insert(String::from_utf8(buffer[..len].to_vec()).unwrap(), frame.line);
     }
+    assert_eq!(lines, BTreeMap::from([("half_long".to_owned(), 4), ("half_size".to_owned(), 6)]));
     // Unfolded, each has its own.
     let unfolded = Program::new("alone.lines.set/program.unfolded");
     let file = SymbolFile::open(&unfolded.fsym).unwrap();

@@ -357,7 +357,8 @@ fn every_address_answers_as_the_naive_walk() {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         // Folders but dSYM bundles hold programs of which a part is in other files; a stack is a list of addresses.
         let one_program = if path.is_dir() { name.ends_with(".dSYM") } else { !name.ends_with(".stack") };
-        if !one_program || !name.contains(&only) {
+        // gimli refuses DWARF 6.
+        if !one_program || !name.contains(&only) || name == "inline.clang-dwarf6" {
             continue;
         }
         let archs = architectures(&path).unwrap();

@@ -37,7 +37,8 @@ pub(crate) struct NamedFunction<'s> {
 }
 
 /// By function: the index of its sequence, and how the sequence is known to be its own. `sequences`: by unit, of a unit in the order of its
-/// line program. `equal`: all of them have the same lines. `complete`: units describe the code of all functions of the program.
+/// line program. `equal`: all of them have the same lines. `complete`: units describe the code of all functions of the program. The linker
+/// must have kept the symbols of all functions: else a sequence may be of a function that is not among these.
 pub(crate) fn owners(
     sequences: &[FreeSequence<'_>],
     functions: &[NamedFunction<'_>],
@@ -48,7 +49,14 @@ pub(crate) fn owners(
     if equal {
         // With fewer sequences than functions one of them may be of an object without debug information.
         return match complete || sequences.len() >= functions.len() {
-            true => (0..functions.len()).map(|at| Some((at.min(last), How::SymbolOnly))).collect(),
+            true => {
+                let is_of = |at: usize, file: &[u8]| sequences[at].file == file;
+                let own = |(at, function): (usize, &NamedFunction<'_>)| match function.symbol.file {
+                    None => Some((at.min(last), How::SymbolOnly)),
+                    Some(file) => Some(((0..=last).find(|&at| is_of(at, file))?, How::SymbolOnly)),
+                };
+                functions.iter().enumerate().map(own).collect()
+            }
             false => nothing,
         };
     }
@@ -113,6 +121,8 @@ mod tests {
         assert_eq!(owners(&sequences, &functions, (true, false)), [None; 3]);
         assert_eq!(owners(&sequences, &functions, (true, true))[1..], [own, own]);
         assert_eq!(owners(&[], &functions, (true, true)), [None; 3]);
+        // A local function of another file.
+        assert_eq!(owners(&sequences, &[function(Some(b"b.cc"), 1, false)], (true, true)), [None]);
     }
 
     #[test]

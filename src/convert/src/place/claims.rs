@@ -342,7 +342,7 @@ fn name_entry<'f>(
     unexplained.extend(at_start.iter().filter(|symbol| label(symbol) && folding.may_fold()));
     let entry = EntryMembers { described, folded };
     place_unexplained(placing, folding, unexplained, claim, functions, known, entry);
-    give_lines(placing, folding, at_start, claim, functions);
+    give_lines(placing, evidence, at_start, claim, functions);
     // After the rules that add members: it counts the symbols that the members found so far leave over.
     add_surplus(placing, folding, at_start, claim, functions);
     // A function that a symbol has just added may be the one that has the further line sequence.
@@ -354,14 +354,14 @@ fn name_entry<'f>(
 /// Gives the members that only symbols name the line sequences of the range that no described function has.
 fn give_lines(
     placing: &Placing<'_, '_>,
-    folding: &FoldingEvidence,
+    evidence: SymbolEvidence<'_, '_>,
     at_start: &[CodeSymbol<'_>],
     claim: &mut Claim,
     functions: &[Function],
 ) {
     let range = claim.range();
-    let sequences: Option<Vec<Rows>> = folding.sequences(range).iter().copied().collect();
-    let (Some(sequences), false) = (sequences, folding.sequences(range).is_empty()) else { return };
+    let sequences: Option<Vec<Rows>> = evidence.folding.sequences(range).iter().copied().collect();
+    let (Some(sequences), false) = (sequences, evidence.folding.sequences(range).is_empty()) else { return };
     let by_name: HashMap<&[u8], &CodeSymbol<'_>> =
         at_start.iter().filter(|symbol| symbol.function).map(|symbol| (symbol.name, symbol)).collect();
     let symbol =
@@ -370,7 +370,7 @@ fn give_lines(
         claim.members.iter_mut().filter(|member| member.how.is_undescribed()).collect();
     let Some(symbols) = open.iter().map(|member| symbol(member)).collect::<Option<Vec<_>>>() else { return };
     for (member, lines) in
-        open.iter_mut().zip(lines_by_symbols(placing, folding, (&sequences, range), &symbols))
+        open.iter_mut().zip(lines_by_symbols(placing, evidence, (&sequences, range), &symbols))
     {
         if let Some((rows, how)) = lines {
             (member.rows, member.how) = (Some(rows), how);

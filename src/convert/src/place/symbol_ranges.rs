@@ -113,13 +113,17 @@ fn whole_rows((unit, lines): (UnitId, BareLines), range: AddressRange) -> Option
     (range.end <= lines.range().end).then(|| rows_from(unit, lines.rows, 0))
 }
 
-/// The rows of functions that only symbols name, out of the sequences of their range that no described function has.
+/// The rows of functions that only symbols name, out of the sequences of their range that no described function has. None without the
+/// symbols of all functions.
 pub(crate) fn lines_by_symbols(
     placing: &Placing<'_, '_>,
-    folding: &FoldingEvidence,
+    SymbolEvidence { symbols, folding }: SymbolEvidence<'_, '_>,
     (sequences, range): (&[Rows], AddressRange),
-    symbols: &[&CodeSymbol<'_>],
+    named_by: &[&CodeSymbol<'_>],
 ) -> Vec<Option<MemberRows>> {
+    if !(folding.keeps_symbols() && symbols.has_locals()) {
+        return vec![None; named_by.len()];
+    }
     let len = u32::try_from(range.len()).unwrap_or(u32::MAX);
     let equal = sequences.iter().all(|other| placing.have_same_lines_within(sequences[0], *other, len));
     let open = |rows: &Rows| {
@@ -128,7 +132,7 @@ pub(crate) fn lines_by_symbols(
         FreeSequence { unit: rows.unit, file: &head.file_name, in_order }
     };
     let open: Vec<FreeSequence<'_>> = sequences.iter().map(open).collect();
-    let named: Vec<NamedFunction<'_>> = symbols.iter().map(|symbol| named(placing, symbol)).collect();
+    let named: Vec<NamedFunction<'_>> = named_by.iter().map(|symbol| named(placing, symbol)).collect();
     let owners = owners(&open, &named, (equal, !folding.has_undescribed_objects()));
     owners.into_iter().map(|owner| owner.map(|(at, how)| (sequences[at], how))).collect()
 }
@@ -207,10 +211,7 @@ impl LineOwners<'_, '_, '_> {
         }
         // A name that two sequences would have has none of them for certain.
         let sure = rows.into_iter().zip(twice).map(|(rows, twice)| rows.filter(|_| !twice));
-        Some(
-            sure.map(|rows| rows.and_then(|lines| whole(lines)).map(|rows| (rows, How::SymbolOnly)))
-                .collect(),
-        )
+        Some(sure.map(|rows| rows.and_then(&whole).map(|rows| (rows, How::SymbolOnly))).collect())
     }
 
     /// By function: its rows, if all functions here have the same lines, or by the order of symbols and sequences. `None` if neither
@@ -219,7 +220,8 @@ impl LineOwners<'_, '_, '_> {
         let sequences: Option<Vec<Rows>> =
             self.folding.bare_lines(range.start).iter().map(|lines| whole_rows(*lines, range)).collect();
         let symbols: Option<Vec<&CodeSymbol<'_>>> = self.named_by.iter().copied().collect();
-        let owners = lines_by_symbols(self.placing, self.folding, (&sequences?, range), &symbols?);
+        let evidence = SymbolEvidence { symbols: self.symbols, folding: self.folding };
+        let owners = lines_by_symbols(self.placing, evidence, (&sequences?, range), &symbols?);
         owners.iter().any(Option::is_some).then_some(owners)
     }
 

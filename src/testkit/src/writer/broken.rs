@@ -166,7 +166,7 @@ pub fn calls() -> Vec<(&'static str, u32, Vec<u8>)> {
     add("a group without members", GROUPS, &|c| c.groups[1][0] = 0);
     add("a group that is larger than the largest", GROUPS, &|c| c.max_group = 2);
     add("a member that is not there", MEMBERS, &|c| c.members[1][0] = c.functions.len() as i64);
-    add("an unknown `how` of a member", MEMBERS, &|c| c.members[1][2] = 7);
+    add("an unknown `how` of a member", MEMBERS, &|c| c.members[1][2] = 8);
     out
 }
 

@@ -464,7 +464,7 @@ mod tests {
             ("_ZZ6entryBlENKUllE_clEl.isra.0", Some("operator()")),
             ("_ZZ6entryBlEN5Local5twiceEv", Some("twice")),
             ("_ZN12_GLOBAL__N_11AD2Ev", Some("~A")),
-            ("_ZN1AD2Ev", None),
+            ("_ZN1AD2Ev", Some("~A")),
             ("f", None),
         ] {
             let found =
