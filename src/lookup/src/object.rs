@@ -1,7 +1,7 @@
 //! Finds the function that ran on an object, from the object's vtable pointer (its first word).
 
 use foldsym_format::sections::{slots, vtables};
-use foldsym_format::{SectionId, Table, steps};
+use foldsym_format::{SectionId, steps};
 
 use crate::answer::{Certainty, Evidence};
 use crate::entities::Group;
@@ -94,24 +94,6 @@ impl SymbolFile<'_> {
     /// The word of a table that a call goes through, with its mark.
     fn slot(&self, caller: Option<StackAddr>) -> Result<Option<i64>, Error> {
         self.of_call(&self.slots, SectionId::SLOTS, caller)
-    }
-
-    /// What a table of two columns has for a call, by its return address; `None` if `caller` is no return address, or one without a record.
-    /// Takes log2 of the records.
-    #[inline(never)]
-    pub(crate) fn of_call(
-        &self,
-        table: &Table<'_>,
-        section: SectionId,
-        caller: Option<StackAddr>,
-    ) -> Result<Option<i64>, Error> {
-        let Some(StackAddr::Return(address)) = caller else { return Ok(None) };
-        let Some(key) = self.key(ImageAddr(address.0)).map(u64::cast_signed) else { return Ok(None) };
-        let record = first(table, section, (key, 0))?;
-        if record >= table.len() || table.value(record, 0).within(section)? != key {
-            return Ok(None);
-        }
-        table.value(record, 1).within(section).map(Some)
     }
 
     /// For a frame whose callers gave [`SymbolFile::resolve_one`] no member: puts those members of the group first that the program's
