@@ -29,7 +29,7 @@ fn failed(path: &Path, message: &str) -> Failure {
 fn only<'a>(args: &'a Symbolize, option: &str) -> Result<&'a Path, Failure> {
     match args.inputs.as_slice() {
         [input] => Ok(input),
-        _ => Err(Failure::usage(&format!("{option}: takes one profile"))),
+        _ => Err(Failure::usage(format!("{option}: takes one profile"))),
     }
 }
 
