@@ -47,6 +47,8 @@ pub struct Candidate {
     pub names: Vec<String>,
     /// Innermost first: name, file, line.
     pub frames: Vec<(String, String, u64)>,
+    /// The order of symbols alone shows its lines (`symbol_order`): they are a guess.
+    pub guessed_lines: bool,
 }
 
 /// What was answered for one frame.
@@ -88,6 +90,8 @@ pub enum Lines {
     /// The line is right, and inlined frames are not given.
     LineOnly,
     Wrong,
+    /// They are wrong, and the answer says that they are a guess.
+    WrongGuess,
     /// It is known by name alone, or the truth has no line.
     None,
 }
@@ -178,7 +182,10 @@ impl Truth {
         let any = |c: &&Candidate| merging && c.names.iter().any(|name| self.is(name, c));
         let all = &answer.candidates;
         let right = all.iter().find(first).or_else(|| all.iter().find(any));
-        let lines = right.map_or(Lines::None, |candidate| self.lines(candidate));
+        let lines = right.map_or(Lines::None, |candidate| match self.lines(candidate) {
+            Lines::Wrong if candidate.guessed_lines => Lines::WrongGuess,
+            lines => lines,
+        });
         let verdict = match (answer.certainty.as_str(), right.is_some()) {
             ("unique", true) => Verdict::Unique,
             ("unique", false) => Verdict::OtherUnique,
@@ -293,7 +300,7 @@ mod tests {
         let truth = Truth::parse("_ZN1A2goEv@a.cpp:3+_ZL1hv:9/direct").unwrap();
         let is = |name: &str, file: &str, line| {
             let frames = vec![(name.to_owned(), file.to_owned(), line)];
-            truth.is(name, &Candidate { names: vec![name.to_owned()], frames })
+            truth.is(name, &Candidate { names: vec![name.to_owned()], frames, guessed_lines: false })
         };
         assert!(is("go", "x/a.cpp", 3) && is("go", "a.cpp", 9) && is("_ZN1A2goEv", "", 0));
         assert!(!is("go", "a.cpp", 4) && !is("go", "", 0) && !is("to", "a.cpp", 3) && !is("go", "b.cpp", 3));
@@ -305,6 +312,7 @@ mod tests {
             .map(|(name, file, line)| Candidate {
                 names: vec![(*name).to_owned()],
                 frames: vec![((*name).to_owned(), (*file).to_owned(), *line)],
+                guessed_lines: false,
             })
             .collect();
         Answer { certainty: certainty.to_owned(), candidates }
@@ -362,7 +370,7 @@ mod tests {
         let stack = Stack::parse(LINE).unwrap().unwrap();
         let frame = |name: &str, line| (name.to_owned(), "a.cpp".to_owned(), line);
         let lines = |frames: Vec<_>| {
-            let candidate = Candidate { names: vec!["_Z1bv".into()], frames };
+            let candidate = Candidate { names: vec!["_Z1bv".into()], frames, guessed_lines: false };
             let answer = Answer { certainty: "exact".into(), candidates: vec![candidate] };
             stack.frames[1].judge(&answer, false).1
         };

@@ -100,7 +100,7 @@ impl Outcome {
         match lines {
             Lines::Right | Lines::LineOnly => self.lines[0] += 1,
             Lines::Wrong => self.lines[1] += 1,
-            Lines::None => {}
+            Lines::WrongGuess | Lines::None => {}
         }
     }
 

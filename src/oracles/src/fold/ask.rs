@@ -122,7 +122,10 @@ fn asked(command: &mut Command, word: &str, fsym: &Path, lines: &[String]) -> Re
 pub(crate) fn answer(json: &Value) -> Answer {
     let candidates = match &json["Candidates"] {
         Value::Array(candidates) => {
-            let one = |c: &Value| candidate(c["LinkageName"].text(), &c["Aliases"], &c["Symbol"]);
+            let one = |c: &Value| Candidate {
+                guessed_lines: c["How"].text() == "symbol_order",
+                ..candidate(c["LinkageName"].text(), &c["Aliases"], &c["Symbol"])
+            };
             candidates.iter().map(one).collect()
         }
         _ => {
@@ -144,7 +147,7 @@ fn candidate(name: &str, aliases: &Value, symbol: &Value) -> Candidate {
         let file = if text("StartFileName").is_empty() { text("FileName") } else { text("StartFileName") };
         (text("LinkageName"), file, frame["Line"].number())
     };
-    Candidate { names, frames: symbol.items().iter().map(frame).collect() }
+    Candidate { names, frames: symbol.items().iter().map(frame).collect(), guessed_lines: false }
 }
 
 /// What `llvm-gsymutil --merged-functions` makes of a program.

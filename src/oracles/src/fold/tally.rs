@@ -136,7 +136,7 @@ pub(super) fn shapes(rows: &BTreeMap<String, FoldTally>) -> String {
     for head in HEADS {
         let _ = write!(text, " {head} |");
     }
-    text.push_str(" first right / in the ceiling / ceiling / folded frames | of sure frames | lines right / without inlines / wrong / none |\n|---|");
+    text.push_str(" first right / in the ceiling / ceiling / folded frames | of sure frames | lines right / without inlines / wrong / wrong and marked as a guess / none |\n|---|");
     text.push_str(&"---|".repeat(HEADS.len() + 3));
     text.push('\n');
     for (name, tally) in rows {
@@ -147,7 +147,7 @@ pub(super) fn shapes(rows: &BTreeMap<String, FoldTally>) -> String {
         let lines = |lines: Lines| tally.lines.get(&lines).copied().unwrap_or(0);
         let _ = writeln!(
             text,
-            " {} / {} / {} / {} | {} / {} | {} / {} / {} / {} |",
+            " {} / {} / {} / {} | {} / {} | {} / {} / {} / {} / {} |",
             tally.first[0],
             tally.first[1],
             tally.first[2],
@@ -157,6 +157,7 @@ pub(super) fn shapes(rows: &BTreeMap<String, FoldTally>) -> String {
             lines(Lines::Right),
             lines(Lines::LineOnly),
             lines(Lines::Wrong),
+            lines(Lines::WrongGuess),
             lines(Lines::None)
         );
     }

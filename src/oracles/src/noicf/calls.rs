@@ -233,6 +233,7 @@ mod tests {
                 .map(|name| crate::fold::stacks::Candidate {
                     names: vec![(*name).to_owned()],
                     frames: vec![],
+                    guessed_lines: false,
                 })
                 .collect();
             Answer { certainty: certainty.to_owned(), candidates }
