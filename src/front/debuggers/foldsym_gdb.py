@@ -48,6 +48,8 @@ def words():
 
     options = shlex.split(OPTIONS.value or "")
     program = gdb.current_progspace().filename
+    if not options and program is None:
+        raise ValueError("gdb has no program: say where to search, `set foldsym-options --search DIR`")
     return [PROGRAM.value, "stack", "--json", *(options or ["--search", program])]
 
 
@@ -96,18 +98,19 @@ class Stop:
     """The answers for the stack of a thread while it is stopped."""
 
     def __init__(self):
-        self.answers, self.listed = {}, []
-        found = frames(gdb.newest_frame())
-        request = {
-            "modules": modules(),
-            "frames": [{"address": hex(pc), "kind": kind} for _, pc, kind, _ in found],
-        }
+        self.answers, self.listed, found = {}, [], []
+        # Whatever goes wrong here, gdb must go on to print the frames as it does without this script.
         try:
+            found = frames(gdb.newest_frame())
+            request = {
+                "modules": modules(),
+                "frames": [{"address": hex(pc), "kind": kind} for _, pc, kind, _ in found],
+            }
             ran = subprocess.run(
                 words(), input=json.dumps(request) + "\n", capture_output=True, text=True, timeout=TIMEOUT
             )
             answer = json.loads(ran.stdout) if ran.stdout else {"Error": ran.stderr.strip()}
-        except (OSError, ValueError, subprocess.SubprocessError) as error:
+        except Exception as error:
             answer = {"Error": str(error)}
         self.error = answer.get("Error")
         for (frame, pc, _, inlined), one in zip(found, answer.get("Frames", [])):

@@ -71,11 +71,12 @@ class Stop:
         target = thread.GetProcess().GetTarget()
         program = str(target.GetExecutable())
         words = [SETTINGS["program"], "stack", "--json", *(SETTINGS["options"] or ["--search", program])]
-        body = json.dumps({"modules": modules(target), "frames": request}) + "\n"
+        # Whatever goes wrong here, lldb must go on to print the frames as it does without this script.
         try:
+            body = json.dumps({"modules": modules(target), "frames": request}) + "\n"
             ran = subprocess.run(words, input=body, capture_output=True, text=True, timeout=TIMEOUT)
             answer = json.loads(ran.stdout) if ran.stdout else {"Error": ran.stderr.strip()}
-        except (OSError, ValueError, subprocess.SubprocessError) as error:
+        except Exception as error:
             answer = {"Error": str(error)}
         self.error = answer.get("Error")
         for index, one in zip(keys, answer.get("Frames", [])):

@@ -199,6 +199,9 @@ impl Rules {
             }
             "begin" => {
                 for value in values {
+                    if ["file:", "module:"].iter().any(|kind| value.starts_with(kind)) {
+                        return Err(format!("`begin` takes functions, not `{value}`"));
+                    }
                     self.begins.push(pattern(value, false)?);
                 }
             }
@@ -277,6 +280,9 @@ fn words(line: &str) -> Result<Vec<String>, String> {
             Some(quoted) => quoted.split_once('"').ok_or("a quote has no end")?,
             None => rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len())),
         };
+        if word.contains('"') {
+            return Err(format!("a quote must be around the whole word: `{word}`"));
+        }
         if !after.is_empty() && !after.starts_with(char::is_whitespace) {
             return Err("a blank must follow a quote".to_owned());
         }

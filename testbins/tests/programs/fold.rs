@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use foldsym_convert::{NoProgress, Options, convert};
-use foldsym_lookup::{Frames, ImageAddr, Lookup, Resolved, ReturnAddr, StackAddr, SymbolFile};
+use foldsym_lookup::{Frames, How, ImageAddr, Lookup, Resolved, ReturnAddr, StackAddr, SymbolFile};
 use foldsym_testbins::cases;
 use foldsym_testbins::root;
 use foldsym_testbins::stacks::{Answer, Candidate, Lines, Stack, Truth};
@@ -43,7 +43,8 @@ impl Reader<'_> {
         if found.group.is_some() {
             for index in (0..resolved.candidate_count()).map_while(|index| resolved.candidate(index)) {
                 let member = self.file.member_frames(&found, index, &mut self.frames).unwrap();
-                candidates.push(self.candidate(member.function));
+                let guessed_lines = member.how == How::SymbolOrder;
+                candidates.push(Candidate { guessed_lines, ..self.candidate(member.function) });
             }
         } else {
             candidates.push(self.candidate(found.function));
@@ -70,7 +71,7 @@ impl Reader<'_> {
         for alias in self.file.records().aliases(&function) {
             names.push(text(&|buffer| self.file.write_name(alias.unwrap(), buffer)));
         }
-        Candidate { names, frames }
+        Candidate { names, frames, guessed_lines: false }
     }
 }
 

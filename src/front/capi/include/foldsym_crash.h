@@ -80,7 +80,8 @@ typedef struct foldsym_crash_options {
 /*
  * Installs the handler, for all signals or for none; `options` NULL: all zero. Gives the calling thread an alternate
  * stack, unless it has one of 64 KiB and the kernel's frame. Maps and reads the symbols of all modules; texts of the options are copied.
- * Called again, new options count from then on. Not for signal handlers.
+ * Called again, new options count from then on, and signals that had this handler before are left as they are: a handler that was
+ * installed meanwhile stays. Not for signal handlers.
  */
 #ifdef __cplusplus
 int32_t foldsym_crash_install_c(const foldsym_crash_options *options) __asm__("foldsym_install_crash_handler");
@@ -160,9 +161,12 @@ inline void foldsym_crash_terminate()
 inline int32_t foldsym_install_crash_handler(const foldsym_crash_options *options)
 {
     const int32_t status = foldsym_crash_install_c(options);
-    if ((status == FOLDSYM_CRASH_OK || status == FOLDSYM_CRASH_E_FULL) &&
-        std::get_terminate() != foldsym_crash_terminate)
+    /* Once: a function that the program sets later may call ours. */
+    static bool installed = false;
+    if ((status == FOLDSYM_CRASH_OK || status == FOLDSYM_CRASH_E_FULL) && !installed) {
+        installed = true;
         foldsym_crash_next_terminate() = std::set_terminate(foldsym_crash_terminate);
+    }
     return status;
 }
 #endif

@@ -23,7 +23,7 @@ pub(crate) struct Export {
 
 impl Export {
     /// # Errors
-    /// The body has another type.
+    /// The body has another type, or the query is not known.
     pub(crate) fn of(headers: &HeaderMap, query: Option<&str>) -> Result<Self, Refusal> {
         let given = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
         // What comes after a semicolon is a parameter.
@@ -33,7 +33,13 @@ impl Export {
             _ if given.eq_ignore_ascii_case(PROTOBUF.as_bytes()) => PROTOBUF,
             _ => return Err(Refusal::bad(format!("Content-Type: expected {PROTOBUF} or {JSON}"))),
         };
-        let symbolized = query.is_some_and(|query| query.split('&').any(|word| word == "symbolized"));
+        let mut symbolized = false;
+        for word in query.unwrap_or_default().split('&').filter(|word| !word.is_empty()) {
+            match word {
+                "symbolized" | "symbolized=1" | "symbolized=true" => symbolized = true,
+                _ => return Err(Refusal::bad(format!("{word}: expected symbolized"))),
+            }
+        }
         Ok(Self { content_type, symbolized })
     }
 

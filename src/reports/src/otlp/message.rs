@@ -134,7 +134,7 @@ impl Message {
             }
         }
         let kind = tables.types.get(sample.kind as usize).map_or_else(String::new, |&kind| self.kind(kind));
-        let at = types.iter().position(|known| *known == kind).unwrap_or(0);
+        let at = types.iter().position(|known| *known == kind).unwrap_or(types.len().saturating_sub(1));
         thread.values = vec![0; types.len()];
         if let Some(value) = thread.values.get_mut(at) {
             *value = sample.value;

@@ -1,10 +1,12 @@
 //! Reads the samples of messages as stacks.
 
+use std::collections::HashSet;
+
 use foldsym_symbolize::{Modules, Worker};
 
 use super::changes::{Changes, Stopped, changes};
 use super::message::{Message, Place};
-use super::tables::{TableProblem, Tables};
+use super::tables::{MAX_TYPES, TableProblem, Tables};
 use super::{json_form, protobuf};
 use crate::opened::{FormatReader, ReadWith, ThreadSource};
 use crate::profiles::{self, MAX_TEXT, PER_SAMPLE, Rewritten, Unpacked};
@@ -200,10 +202,11 @@ impl Profiles {
             self.messages.first().map_or_else(|| Modules::new(Vec::new()), |one| one.modules.clone());
         let mut report = Report::new(Format::Otlp, modules, Vec::new());
         report.warnings = std::mem::take(&mut self.warnings);
+        // Samples have a value for each type, and there may be thousands of messages. Further types count as the last one.
+        let mut known = HashSet::new();
         for message in &self.messages {
-            let names = message.tables.types.iter().map(|&kind| message.kind(kind));
-            for name in names.collect::<Vec<_>>() {
-                if !report.value_types.contains(&name) {
+            for name in message.tables.types.iter().map(|&kind| message.kind(kind)) {
+                if known.len() < MAX_TYPES && known.insert(name.clone()) {
                     report.value_types.push(name);
                 }
             }

@@ -294,4 +294,4 @@ impl Tables {
 }
 
 /// Most types of values of one message.
-const MAX_TYPES: usize = 64;
+pub(super) const MAX_TYPES: usize = 64;

@@ -4,7 +4,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use foldsym_unwind::Process;
 
-use crate::sys;
+use crate::sys::{self, MemoryRead};
 
 /// Bytes that are read at once: a walk reads neighbouring words. A block never spans two pages.
 const BLOCK: usize = 256;
@@ -17,7 +17,7 @@ pub(crate) fn prepare() {
     let word = 1u64;
     let mut bytes = [0u8; 8];
     let works = sys::read_memory(sys::thread(), (&raw const word) as u64, &mut bytes);
-    FORBIDDEN.store(!works, Ordering::Relaxed);
+    FORBIDDEN.store(works != MemoryRead::Whole, Ordering::Relaxed);
 }
 
 /// Memory of this process, with the block that was read last.
@@ -48,9 +48,16 @@ impl Memory {
             return None;
         }
         self.at = 1;
-        if !FORBIDDEN.load(Ordering::Relaxed) {
-            sys::read_memory(self.thread, at, &mut self.block).then_some(())?;
-        } else {
+        let read = match FORBIDDEN.load(Ordering::Relaxed) {
+            true => MemoryRead::Forbidden,
+            false => sys::read_memory(self.thread, at, &mut self.block),
+        };
+        if read == MemoryRead::Unmapped {
+            return None;
+        }
+        if read == MemoryRead::Forbidden {
+            // Also where the program entered a sandbox after the installation.
+            FORBIDDEN.store(true, Ordering::Relaxed);
             sys::is_readable(at).then_some(())?;
             let mut from = at;
             for byte in &mut self.block {

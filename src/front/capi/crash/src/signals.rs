@@ -59,10 +59,17 @@ pub(crate) fn is_installed() -> bool {
     INSTALLED.load(Ordering::Acquire)
 }
 
-/// The number of this process, which is known from the installation: a process that was forked since is found by its threads.
+/// The number of this process, which is known from the installation and from `fork`. A process that was made in another way has the number
+/// of its first thread.
 fn process(thread: i32) -> i32 {
     let known = PROCESS.load(Ordering::Relaxed);
     if sys::send(known, thread, 0) { known } else { thread }
+}
+
+/// A forked process has a number of its own.
+extern "C" fn in_child() {
+    // SAFETY: no arguments.
+    PROCESS.store(unsafe { libc::getpid() }, Ordering::Relaxed);
 }
 
 /// Whether the signals of the options have numbers that signals have.
@@ -91,10 +98,11 @@ pub(crate) fn install(options: &Options) -> Status {
         }
     }
     for (index, signal) in all().enumerate() {
-        let Some(before) = sys::action(signal) else { return undo(all().take(index)) };
-        if before.handler == action.sa_sigaction {
+        // A handler that was installed since may call ours: ours must not call it in turn.
+        if is_installed() && before(signal).is_some() {
             continue;
         }
+        let Some(before) = sys::action(signal) else { return undo(all().take(index)) };
         // SAFETY: this signal has no handler of ours, so that nobody reads its place.
         if let Some(place) = unsafe { &mut *BEFORE.0.get() }.get_mut(signal as usize) {
             *place = Some(before);
@@ -104,7 +112,10 @@ pub(crate) fn install(options: &Options) -> Status {
             return undo(all().take(index));
         }
     }
-    INSTALLED.store(true, Ordering::Release);
+    if !INSTALLED.swap(true, Ordering::AcqRel) {
+        // SAFETY: a function without arguments, which the C library calls in the child of a fork.
+        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    }
     status::OK
 }
 
@@ -284,8 +295,19 @@ fn call(action: &Action, signal: c_int, info: *mut libc::siginfo_t, context: *mu
     }
 }
 
+/// All signals but those of faults, which the kernel does not let wait.
+const WAITING_SIGNALS: u64 =
+    !(bit(libc::SIGSEGV) | bit(libc::SIGBUS) | bit(libc::SIGILL) | bit(libc::SIGFPE) | bit(libc::SIGTRAP));
+
 /// Writes the stack of this thread from these registers on, which are those after a call.
 pub(crate) fn print_stack(descriptor: c_int, registers: Registers) -> Status {
+    let blocked = sys::block(WAITING_SIGNALS);
+    let status = write_stack(descriptor, registers);
+    sys::set_mask(blocked);
+    status
+}
+
+fn write_stack(descriptor: c_int, registers: Registers) -> Status {
     let thread = sys::thread();
     let limit = OPTIONS.get().limit();
     if OWNER.load(Ordering::Acquire) == thread || !take(thread, sys::now().saturating_add(limit)) {
@@ -304,6 +326,13 @@ pub(crate) fn print_stack(descriptor: c_int, registers: Registers) -> Status {
 
 /// Writes the modules of the table.
 pub(crate) fn print_modules(descriptor: c_int) -> Status {
+    let blocked = sys::block(WAITING_SIGNALS);
+    let status = write_modules(descriptor);
+    sys::set_mask(blocked);
+    status
+}
+
+fn write_modules(descriptor: c_int) -> Status {
     let thread = sys::thread();
     let limit = OPTIONS.get().limit();
     if OWNER.load(Ordering::Acquire) == thread || !take(thread, sys::now().saturating_add(limit)) {

@@ -31,7 +31,11 @@ mod number {
     pub(super) const PROCESS_VM_READV: usize = 270;
 }
 
+const EPERM: isize = -1;
 const EINTR: isize = -4;
+const EACCES: isize = -13;
+const EPIPE: isize = -32;
+const ENOSYS: isize = -38;
 const EAGAIN: isize = -11;
 /// The size of the kernel's set of signals.
 const SET_LEN: usize = 8;
@@ -117,6 +121,26 @@ pub(crate) fn mask(block: bool, set: u64) {
     unsafe { call(number::RT_SIGPROCMASK, [how as usize, (&raw const set) as usize, 0, SET_LEN, 0, 0]) };
 }
 
+/// Blocks the signals of a set in this thread, too. Returns those that were blocked before.
+pub(crate) fn block(set: u64) -> u64 {
+    let mut before = 0u64;
+    let (set, old) = ((&raw const set) as usize, (&raw mut before) as usize);
+    // SAFETY: the kernel reads 8 bytes, and writes 8.
+    unsafe { call(number::RT_SIGPROCMASK, [libc::SIG_BLOCK as usize, set, old, SET_LEN, 0, 0]) };
+    before
+}
+
+/// Blocks these signals in this thread, and no others.
+pub(crate) fn set_mask(set: u64) {
+    // SAFETY: the kernel reads 8 bytes.
+    unsafe {
+        call(
+            number::RT_SIGPROCMASK,
+            [libc::SIG_SETMASK as usize, (&raw const set) as usize, 0, SET_LEN, 0, 0],
+        )
+    };
+}
+
 /// Sends a signal to a thread; false if there is no such thread in this process. Signal 0 only asks.
 pub(crate) fn send(process: i32, thread: i32, signal: i32) -> bool {
     // SAFETY: no pointers.
@@ -154,12 +178,31 @@ pub(crate) fn write(descriptor: i32, bytes: &[u8]) -> Option<usize> {
         unsafe { call(number::WRITE, [descriptor as usize, bytes.as_ptr() as usize, bytes.len(), 0, 0, 0]) };
     match result {
         EINTR | EAGAIN => Some(0),
+        EPIPE => {
+            // The handler blocks SIGPIPE, which would end the process at its return, in place of the crash: an action that ignores a signal
+            // takes a pending one away.
+            let before = action(libc::SIGPIPE).unwrap_or(Action::DEFAULT);
+            restore(libc::SIGPIPE, &Action { handler: libc::SIG_IGN, ..Action::DEFAULT });
+            restore(libc::SIGPIPE, &before);
+            None
+        }
         done => usize::try_from(done).ok().filter(|&done| done > 0),
     }
 }
 
-/// Reads memory of this process; false unless all of it can be read, and where the system forbids this call.
-pub(crate) fn read_memory(thread: i32, address: u64, bytes: &mut [u8]) -> bool {
+/// What a request to read memory met.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MemoryRead {
+    /// All of it was read.
+    Whole,
+    /// Not all of it is mapped.
+    Unmapped,
+    /// The system forbids this call (a sandbox, an emulator).
+    Forbidden,
+}
+
+/// Reads memory of this process.
+pub(crate) fn read_memory(thread: i32, address: u64, bytes: &mut [u8]) -> MemoryRead {
     let local = [bytes.as_mut_ptr() as usize, bytes.len()];
     let remote = [address as usize, bytes.len()];
     // SAFETY: the kernel writes the bytes of a slice, and reports memory that it cannot read.
@@ -167,7 +210,11 @@ pub(crate) fn read_memory(thread: i32, address: u64, bytes: &mut [u8]) -> bool {
         let (local, remote) = ((&raw const local) as usize, (&raw const remote) as usize);
         call(number::PROCESS_VM_READV, [thread as usize, local, 1, remote, 1, 0])
     };
-    result == bytes.len() as isize
+    match result {
+        EPERM | EACCES | ENOSYS => MemoryRead::Forbidden,
+        read if read == bytes.len() as isize => MemoryRead::Whole,
+        _ => MemoryRead::Unmapped,
+    }
 }
 
 /// Ends the process.
