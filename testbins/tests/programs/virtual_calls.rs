@@ -41,7 +41,7 @@ fn the_static_class_of_a_call_makes_its_overrider_likely() {
 }
 
 #[test]
-fn an_object_and_the_static_class_of_a_call_tell_its_two_bases_apart() {
+fn an_object_and_the_static_class_of_a_call_prove_nothing() {
     for name in PROGRAMS {
         let program = Program::new(name);
         let pc = program.symbol(BOTH[0]).0;
@@ -50,9 +50,14 @@ fn an_object_and_the_static_class_of_a_call_tell_its_two_bases_apart() {
         let table = program.symbol("_ZTV4Both").0;
         let (first, second) = (table + 16, table + 16 + 4 * 8 + 16);
         let who = |caller, vptr| program.who_of(pc, &[program.indirect_call(caller)], Some(vptr));
-        let exact = |method: &str| (Some(Certainty::Exact), vec![method.to_owned()]);
-        assert_eq!(who(WEIGH_ITEM, first), exact(BOTH[0]), "{name}");
-        assert_eq!(who(PRICE_BASE, second), exact(BOTH[1]), "{name}");
+        // The record may be that of another call, which LLVM merged with this one: it proves neither.
+        for (caller, vptr, method) in [(WEIGH_ITEM, first, BOTH[0]), (PRICE_BASE, second, BOTH[1])] {
+            let (certainty, names) = who(caller, vptr);
+            assert!(
+                certainty != Some(Certainty::Exact) && names.iter().any(|name| name == method),
+                "{name}: {names:?}"
+            );
+        }
         // By the slot alone the two cannot be told apart.
         assert_ne!(who(MERGED, first).0, Some(Certainty::Exact), "{name}");
     }

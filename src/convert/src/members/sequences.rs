@@ -16,7 +16,7 @@
 
 use crate::members::ties::{TiedDescription, TiedSymbol, by_order};
 use crate::model::{DieOffset, How, UnitId};
-use crate::util::hash::HashMap;
+use crate::util::hash::{HashMap, HashSet};
 
 /// A line sequence of the range that no described function has.
 #[derive(Clone, Copy)]
@@ -37,28 +37,25 @@ pub(crate) struct NamedFunction<'s> {
 }
 
 /// By function: the index of its sequence, and how the sequence is known to be its own. `sequences`: by unit, of a unit in the order of its
-/// line program. `equal`: all of them have the same lines. `complete`: units describe the code of all functions of the program. The linker
-/// must have kept the symbols of all functions: else a sequence may be of a function that is not among these.
+/// line program. `equal`: all of them have the same lines, of the same files. The linker must have kept the symbols of all functions, and clang
+/// must have compiled all units: gcc merges functions and leaves one sequence for several symbols.
 pub(crate) fn owners(
     sequences: &[FreeSequence<'_>],
     functions: &[NamedFunction<'_>],
-    (equal, complete): (bool, bool),
+    equal: bool,
 ) -> Vec<Option<(usize, How)>> {
     let nothing = vec![None; functions.len()];
-    let Some(last) = sequences.len().checked_sub(1) else { return nothing };
     if equal {
-        // With fewer sequences than functions one of them may be of an object without debug information.
-        return match complete || sequences.len() >= functions.len() {
-            true => {
-                let is_of = |at: usize, file: &[u8]| sequences[at].file == file;
-                let own = |(at, function): (usize, &NamedFunction<'_>)| match function.symbol.file {
-                    None => Some((at.min(last), How::SymbolOnly)),
-                    Some(file) => Some(((0..=last).find(|&at| is_of(at, file))?, How::SymbolOnly)),
-                };
-                functions.iter().enumerate().map(own).collect()
-            }
-            false => nothing,
-        };
+        // With fewer sequences than functions one of them has no debug information.
+        if sequences.len() < functions.len() {
+            return nothing;
+        }
+        let files: HashSet<&[u8]> = sequences.iter().map(|sequence| sequence.file).collect();
+        let is_possible =
+            |function: &NamedFunction<'_>| function.symbol.file.is_none_or(|file| files.contains(file));
+        // It does not matter which function has which.
+        let own = |(at, function)| is_possible(function).then_some((at, How::SymbolOnly));
+        return functions.iter().enumerate().map(own).collect();
     }
     if sequences.len() != functions.len() || !are_in_order(sequences, functions) {
         return nothing;
@@ -116,13 +113,12 @@ mod tests {
     fn equal_lines_are_those_of_each_function_that_has_any() {
         let sequences = [sequence(0, b"a.cc"), sequence(0, b"a.cc")];
         let functions = [function(None, 4, false), function(None, 2, false), function(None, 3, false)];
-        let own = Some((1, How::SymbolOnly));
-        assert_eq!(owners(&sequences, &functions[..2], (true, false)), [Some((0, How::SymbolOnly)), own]);
-        assert_eq!(owners(&sequences, &functions, (true, false)), [None; 3]);
-        assert_eq!(owners(&sequences, &functions, (true, true))[1..], [own, own]);
-        assert_eq!(owners(&[], &functions, (true, true)), [None; 3]);
+        let own = |at| Some((at, How::SymbolOnly));
+        assert_eq!(owners(&sequences, &functions[..2], true), [own(0), own(1)]);
+        assert_eq!(owners(&sequences, &functions, true), [None; 3]);
+        assert_eq!(owners(&[], &functions, true), [None; 3]);
         // A local function of another file.
-        assert_eq!(owners(&sequences, &[function(Some(b"b.cc"), 1, false)], (true, true)), [None]);
+        assert_eq!(owners(&sequences, &[function(Some(b"b.cc"), 1, false)], true), [None]);
     }
 
     #[test]
@@ -130,19 +126,19 @@ mod tests {
         let by_order = |at: usize| Some((at, How::SymbolOrder));
         let one = [sequence(0, b"a.cc"), sequence(0, b"a.cc")];
         let functions = [function(None, 9, false), function(None, 5, false)];
-        assert_eq!(owners(&one, &functions, (false, true)), [by_order(1), by_order(0)]);
-        assert_eq!(owners(&one[..1], &functions, (false, true)), [None; 2]);
+        assert_eq!(owners(&one, &functions, false), [by_order(1), by_order(0)]);
+        assert_eq!(owners(&one[..1], &functions, false), [None; 2]);
         // Another object may mention the function of the second unit first.
         let two = [sequence(0, b"a.cc"), sequence(1, b"b.cc")];
-        assert_eq!(owners(&two, &functions, (false, true)), [None; 2]);
+        assert_eq!(owners(&two, &functions, false), [None; 2]);
         let weak = functions.map(|function| NamedFunction { weak: true, ..function });
-        assert_eq!(owners(&two, &weak, (false, true)), [by_order(1), by_order(0)]);
+        assert_eq!(owners(&two, &weak, false), [by_order(1), by_order(0)]);
         let local = [function(Some(b"b.cc"), 1, false), function(Some(b"a.cc"), 2, false)];
-        assert_eq!(owners(&two, &local, (false, true)), [by_order(1), by_order(0)]);
+        assert_eq!(owners(&two, &local, false), [by_order(1), by_order(0)]);
         // A local function and one of all objects, in one file.
         let mixed = [function(Some(b"a.cc"), 1, false), function(None, 2, true)];
-        assert_eq!(owners(&one, &mixed, (false, true)), [None; 2]);
+        assert_eq!(owners(&one, &mixed, false), [None; 2]);
         let unordered = one.map(|sequence| FreeSequence { in_order: false, ..sequence });
-        assert_eq!(owners(&unordered, &functions, (false, true)), [None; 2]);
+        assert_eq!(owners(&unordered, &functions, false), [None; 2]);
     }
 }

@@ -11,6 +11,7 @@ use crate::model::{
 use crate::open::{Format, Image, Linker};
 use crate::place::claim::Claim;
 use crate::place::placing::{Placing, name_of};
+use crate::policy::order::symbols_follow_dies;
 use crate::program::names::itanium::{is_mangled, is_program_wide};
 use crate::program::names::relation::{Relation, relation};
 use crate::program::symbols::{CodeSymbol, Symbols};
@@ -61,6 +62,8 @@ pub(crate) struct FoldingEvidence {
     /// The lines that no function has, with their units, by start. Filled only if the linker may have folded functions.
     bare_lines: Vec<(UnitId, BareLines)>,
     bare_ends: LatestEnds,
+    /// clang compiled all units, and merged no functions that this program shows.
+    pub(crate) all_of_clang: bool,
     /// By unit: whether the symbol table has any of its functions by name. Few programs need it.
     pub(crate) has_symbols: OnceLock<Vec<bool>>,
 }
@@ -122,6 +125,7 @@ impl FoldingEvidence {
             multiply_folded,
             bare_lines,
             bare_ends,
+            all_of_clang: placing.recovered.all().all(|unit| symbols_follow_dies(unit.head, true)),
             has_symbols: OnceLock::new(),
         }
     }

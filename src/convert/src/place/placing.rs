@@ -53,10 +53,20 @@ impl Placing<'_, '_> {
 
     /// The same of the first `len` bytes: a line sequence may go on behind a function.
     pub(crate) fn have_same_lines_within(&self, one: Rows, other: Rows, len: u32) -> bool {
+        self.have_same(one, other, len, base_name)
+    }
+
+    /// The same, with files of the same paths.
+    pub(crate) fn have_same_lines_and_files(&self, one: Rows, other: Rows, len: u32) -> bool {
+        self.have_same(one, other, len, |path| path)
+    }
+
+    fn have_same(&self, one: Rows, other: Rows, len: u32, file: impl Fn(&[u8]) -> &[u8]) -> bool {
+        let file_name = &file;
         let of = |own: Rows| {
             let files = &self.recovered.units.maps[own.unit.index()].files;
             let rows = self.recovered.code[own.unit.index()].rows_of(own.range).iter();
-            let name = |file: u16| files.get(usize::from(file)).map(|file| base_name(self.names.file(*file)));
+            let name = |file: u16| files.get(usize::from(file)).map(|file| file_name(self.names.file(*file)));
             // A row that repeats the one before it says nothing. Rows with other columns alone may be kept or not.
             let mut last = None;
             let end = own.skip.saturating_add(len);

@@ -121,19 +121,24 @@ pub(crate) fn lines_by_symbols(
     (sequences, range): (&[Rows], AddressRange),
     named_by: &[&CodeSymbol<'_>],
 ) -> Vec<Option<MemberRows>> {
-    if !(folding.keeps_symbols() && symbols.has_locals()) {
+    let is_short = sequences.len().max(named_by.len()) > MAX_LINE_OWNERS;
+    let is_whole = folding.keeps_symbols() && symbols.has_locals() && folding.all_of_clang;
+    if is_short || !is_whole || sequences.is_empty() {
         return vec![None; named_by.len()];
     }
     let len = u32::try_from(range.len()).unwrap_or(u32::MAX);
-    let equal = sequences.iter().all(|other| placing.have_same_lines_within(sequences[0], *other, len));
+    let equal = sequences.iter().all(|other| placing.have_same_lines_and_files(sequences[0], *other, len));
+    // A linker that makes symbols local lists them behind those that were local, and a name of C does not show which it was.
+    let in_order =
+        placing.keeps_order && !(placing.localizes && named_by.iter().any(|symbol| !is_mangled(symbol.name)));
     let open = |rows: &Rows| {
         let head = placing.recovered.unit(rows.unit).head;
-        let in_order = placing.keeps_order && symbols_follow_dies(head, true);
+        let in_order = in_order && symbols_follow_dies(head, true);
         FreeSequence { unit: rows.unit, file: &head.file_name, in_order }
     };
     let open: Vec<FreeSequence<'_>> = sequences.iter().map(open).collect();
     let named: Vec<NamedFunction<'_>> = named_by.iter().map(|symbol| named(placing, symbol)).collect();
-    let owners = owners(&open, &named, (equal, !folding.has_undescribed_objects()));
+    let owners = owners(&open, &named, equal);
     owners.into_iter().map(|owner| owner.map(|(at, how)| (sequences[at], how))).collect()
 }
 

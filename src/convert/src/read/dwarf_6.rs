@@ -96,10 +96,13 @@ pub(crate) fn lower_all(
     while let Some(rest) = section.get_mut(at..).filter(|rest| !rest.is_empty()) {
         let Ok((len, format)) = gimli::EndianSlice::new(&*rest, endian).read_initial_length() else { return };
         let before = usize::from(format.initial_length_size());
-        if let Some(version) = lower(&mut rest[before..], endian) {
-            change(version, &mut rest[before..]);
+        let Some(own) = before.checked_add(len) else { return };
+        let end = own.min(rest.len());
+        let header = &mut rest[before..end];
+        if let Some(version) = lower(header, endian) {
+            change(version, header);
         }
-        let Some(next) = before.checked_add(len).and_then(|len| at.checked_add(len)) else { return };
+        let Some(next) = at.checked_add(own) else { return };
         at = next;
     }
 }

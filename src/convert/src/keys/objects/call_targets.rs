@@ -9,9 +9,8 @@
 //!
 //! **The record proves no callee by itself.** LLVM merges the equal ends of two blocks, each with a virtual call of another class, into one,
 //! and keeps one of the two records (clang 23, `if (c) { a->f(); abort(); } b->g(); abort();`). The line of the merged call is 0 unless both are
-//! on one line. So a call without a line has no set, and the set of any other call rules no member out. With the object the class
-//! of the object is known too; then one function remains, unless the object's class derives from both static classes, and both calls are on one
-//! line.
+//! on one line (a macro). So a call without a line has no set, and the set of any other call rules no member out, with the object neither: its
+//! class may derive from both static classes.
 
 use std::rc::Rc;
 
@@ -38,8 +37,6 @@ struct Overriding {
     on_objects: Vec<(Vec<ImageAddr>, FuncId)>,
     /// Of each vtable of a derived class the function is known.
     is_known: bool,
-    /// Another module has the function of some vtable.
-    leaves: bool,
 }
 
 /// A method that a class declares.
@@ -216,13 +213,11 @@ impl<'s, 'a, 'p, 'f> TargetSearch<'s, 'a, 'p, 'f> {
         functions.sort_unstable();
         functions.dedup();
         let mut reached: HashMap<GroupId, HashSet<FuncId>> = HashMap::default();
-        let mut reach_unknown = false;
         if !functions.iter().any(|function| self.dispatch.may_lead_into_group[function.index()]) {
             return Vec::new();
         }
         for &function in &functions {
             let reach: Rc<Reach> = self.dispatch.reach_of(function);
-            reach_unknown |= reach.unknown;
             for &member in &reach.members {
                 for group in self.dispatch.index.functions.groups(member) {
                     reached.entry(group).or_default().insert(member);
@@ -249,11 +244,6 @@ impl<'s, 'a, 'p, 'f> TargetSearch<'s, 'a, 'p, 'f> {
         let key = |function, point, doubtful| TargetKey { set, point, function, doubtful };
         let mut keys: Vec<TargetKey> =
             members.iter().map(|&(group, function)| key(function, None, doubted.contains(&group))).collect();
-        let is_sure = is_known
-            && !reach_unknown
-            && !self.unknown.anywhere
-            && !index.may_lack_functions()
-            && all.iter().all(|of| !of.leaves);
         // Calls in folded code may name several methods, of which nothing shows which it was.
         let on_objects = match &all[..] {
             [of] => &of.on_objects[..],
@@ -264,11 +254,6 @@ impl<'s, 'a, 'p, 'f> TargetSearch<'s, 'a, 'p, 'f> {
             if groups.is_empty() {
                 continue;
             }
-            let is_alone = |group: &GroupId| {
-                !doubted.contains(group)
-                    && reached.get(group).is_none_or(|others| others.iter().all(|other| other == function))
-            };
-            let is_exact = is_sure && groups.iter().all(is_alone);
             for &point in points {
                 let mut proven =
                     groups.iter().filter_map(|group| self.proven.at.get(&(point, None, *group)).copied());
@@ -277,10 +262,10 @@ impl<'s, 'a, 'p, 'f> TargetSearch<'s, 'a, 'p, 'f> {
                     groups.iter().any(|group| self.proven.at.contains_key(&(point, Some(of.slot), *group)))
                 });
                 // The key of the table says as much, or more.
-                if other == Some(*function) || (!is_exact && (other.is_some() || of_slot)) {
+                if other.is_some() || of_slot {
                     continue;
                 }
-                keys.push(key(*function, Some(point), !is_exact));
+                keys.push(key(*function, Some(point), true));
             }
         }
         keys.sort_unstable();
@@ -426,12 +411,11 @@ impl<'s, 'a, 'p, 'f> TargetSearch<'s, 'a, 'p, 'f> {
             match of_table {
                 _ if lacks_bases => found.is_known = false,
                 WordTarget::Unknown => found.is_known = false,
-                WordTarget::Elsewhere => found.leaves = true,
                 WordTarget::One(function) => {
                     let points = tables.iter().map(|table| table.point).collect();
                     found.on_objects.push((points, function));
                 }
-                WordTarget::Several | WordTarget::Nobody => {}
+                WordTarget::Elsewhere | WordTarget::Several | WordTarget::Nobody => {}
             }
         }
     }

@@ -133,7 +133,12 @@ fn lldb_names_the_functions_that_ran() {
     let written = ["-nx", "-q", "-batch", "-ex", "run", "-ex", "generate-core-file core", "--args"];
     run(Command::new("gdb").args(written).arg(&program).arg("x"), folder.path());
     let mut lldb = Command::new("lldb");
-    lldb.env("PYTHONPATH", modules.join(":")).args(["--no-lldbinit", "--batch", "-o"]);
+    // A `python3` of another environment in PATH would give lldb's Python the packages of that one.
+    lldb.env("PATH", "/usr/bin:/bin").env("PYTHONPATH", modules.join(":")).args([
+        "--no-lldbinit",
+        "--batch",
+        "-o",
+    ]);
     lldb.arg(format!("command script import {}", script("foldsym_lldb.py").display()));
     lldb.args(["-o", "bt", "-o", "foldsym-candidates all", "-c"]).arg(&core).arg(&program);
     let shown = run(&mut lldb, folder.path());
