@@ -27,8 +27,14 @@ fn compiles(name: &str, standard: &str, extension: &str, source: &str) {
 }
 
 #[test]
+fn the_crash_handler_in_c() {
+    let code = example(&crate_dir().join("../../../README.md"), "From C or C++, a handler", "c");
+    compiles("cc", "-std=c99", "c", &code);
+}
+
+#[test]
 fn the_lookup_in_c() {
-    let code = example(&crate_dir().join("../../../README.md"), "From C, also inside", "c");
+    let code = example(&crate_dir().join("../../../README.md"), "The reader itself, inside a signal", "c");
     assert!(code.contains("foldsym_lookup(") && code.contains("foldsym_write_name("), "{code}");
     let source = format!(
         "#include \"foldsym.h\"\nvoid report(uint64_t pc);\nvoid report(uint64_t pc) {{\n{code}\n}}\n"
