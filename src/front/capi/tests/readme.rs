@@ -16,9 +16,9 @@ fn example(readme: &Path, behind: &str, language: &str) -> String {
     code.to_owned()
 }
 
-fn compiles(name: &str, standard: &str, extension: &str, source: &str) {
+fn compiles(name: &str, standard: &str, file: &str, source: &str) {
     let Some(compiler) = compiler(name) else { return };
-    let path = folder("readme").join(format!("example.{extension}"));
+    let path = folder("readme").join(file);
     std::fs::write(&path, source).unwrap();
     let mut command = Command::new(compiler);
     command.args([standard, "-fsyntax-only", "-Wall", "-Wextra", "-Werror"]);
@@ -29,7 +29,7 @@ fn compiles(name: &str, standard: &str, extension: &str, source: &str) {
 #[test]
 fn the_crash_handler_in_c() {
     let code = example(&crate_dir().join("../../../README.md"), "From C or C++, a handler", "c");
-    compiles("cc", "-std=c99", "c", &code);
+    compiles("cc", "-std=c99", "handler.c", &code);
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn the_lookup_in_c() {
     let source = format!(
         "#include \"foldsym.h\"\nvoid report(uint64_t pc);\nvoid report(uint64_t pc) {{\n{code}\n}}\n"
     );
-    compiles("cc", "-std=c99", "c", &source);
+    compiles("cc", "-std=c99", "lookup.c", &source);
 }
 
 #[test]
@@ -50,5 +50,5 @@ fn the_stack_in_cpp() {
     let around = "foldsym::modules<8> table;\nvoid report(const foldsym_stack_entry *entries, std::size_t count);\n\
                   void report(const foldsym_stack_entry *entries, std::size_t count)";
     let source = format!("{include}\n#include <cstdio>\n{around} {{\n{code}\n}}\n");
-    compiles("c++", "-std=c++17", "cpp", &source);
+    compiles("c++", "-std=c++17", "stack.cpp", &source);
 }
