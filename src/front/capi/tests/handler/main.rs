@@ -186,6 +186,12 @@ fn a_static_program_has_the_same_reports() {
 /// musl: a static program is `/proc/self/exe` to its loader, and the vDSO of a dynamic one has no name.
 #[test]
 fn a_program_of_musl_has_the_same_reports() {
+    // Where musl is installed, Spark's library of snappy takes the system for one of musl, and its tests fail: so the checks of all
+    // submissions do without.
+    if Command::new("musl-gcc").arg("--version").output().is_err() {
+        eprintln!("skipped: needs musl-gcc");
+        return;
+    }
     let Some(musl) = compiler("musl-gcc") else { return };
     let folder = folder("handler-musl");
     let file = folder.join("crash.c");
