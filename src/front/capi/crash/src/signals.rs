@@ -299,55 +299,40 @@ fn call(action: &Action, signal: c_int, info: *mut libc::siginfo_t, context: *mu
 const WAITING_SIGNALS: u64 =
     !(bit(libc::SIGSEGV) | bit(libc::SIGBUS) | bit(libc::SIGILL) | bit(libc::SIGFPE) | bit(libc::SIGTRAP));
 
-/// Writes the stack of this thread from these registers on, which are those after a call.
-pub(crate) fn print_stack(descriptor: c_int, registers: Registers) -> Status {
+/// Lets this thread write with the report, outside of crashes. `write` also gets the time limit in nanoseconds. Signals that can wait do.
+fn outside_of_crashes(write: impl FnOnce(&mut Report, u64)) -> Status {
     let blocked = sys::block(WAITING_SIGNALS);
-    let status = write_stack(descriptor, registers);
-    sys::set_mask(blocked);
-    status
-}
-
-fn write_stack(descriptor: c_int, registers: Registers) -> Status {
     let thread = sys::thread();
     let limit = OPTIONS.get().limit();
-    if OWNER.load(Ordering::Acquire) == thread || !take(thread, sys::now().saturating_add(limit)) {
-        return status::E_BUSY;
+    let is_ours = OWNER.load(Ordering::Acquire) != thread && take(thread, sys::now().saturating_add(limit));
+    if is_ours {
+        CRASH.0.store(0, Ordering::Relaxed);
+        BASE.store((&raw const limit) as u64, Ordering::Relaxed);
+        FAULTED.store(0, Ordering::Relaxed);
+        // SAFETY: this thread is the owner.
+        write(unsafe { &mut *REPORT.0.get() }, limit);
+        OWNER.store(0, Ordering::Release);
     }
-    CRASH.0.store(0, Ordering::Relaxed);
-    BASE.store((&raw const limit) as u64, Ordering::Relaxed);
-    FAULTED.store(0, Ordering::Relaxed);
-    // SAFETY: this thread is the owner.
-    let report = unsafe { &mut *REPORT.0.get() };
-    report.begin(None, Some(registers), descriptor, limit);
-    report.run();
-    OWNER.store(0, Ordering::Release);
-    status::OK
+    sys::set_mask(blocked);
+    if is_ours { status::OK } else { status::E_BUSY }
+}
+
+/// Writes the stack of this thread from these registers on, which are those after a call.
+pub(crate) fn print_stack(descriptor: c_int, registers: Registers) -> Status {
+    outside_of_crashes(|report, limit| {
+        report.begin(None, Some(registers), descriptor, limit);
+        report.run();
+    })
 }
 
 /// Writes the modules of the table.
 pub(crate) fn print_modules(descriptor: c_int) -> Status {
-    let blocked = sys::block(WAITING_SIGNALS);
-    let status = write_modules(descriptor);
-    sys::set_mask(blocked);
-    status
-}
-
-fn write_modules(descriptor: c_int) -> Status {
-    let thread = sys::thread();
-    let limit = OPTIONS.get().limit();
-    if OWNER.load(Ordering::Acquire) == thread || !take(thread, sys::now().saturating_add(limit)) {
-        return status::E_BUSY;
-    }
-    CRASH.0.store(0, Ordering::Relaxed);
-    BASE.store((&raw const limit) as u64, Ordering::Relaxed);
-    // SAFETY: this thread is the owner.
-    let report = unsafe { &mut *REPORT.0.get() };
-    report.out.begin(descriptor, sys::now().saturating_add(limit));
-    for module in crate::modules::MODULES.all() {
-        if module.is_loaded.load(Ordering::Acquire) {
-            crate::report::write_module(&mut report.out, module);
+    outside_of_crashes(|report, limit| {
+        report.out.begin(descriptor, sys::now().saturating_add(limit));
+        for module in crate::modules::MODULES.all() {
+            if module.is_loaded.load(Ordering::Acquire) {
+                crate::report::write_module(&mut report.out, module);
+            }
         }
-    }
-    OWNER.store(0, Ordering::Release);
-    status::OK
+    })
 }

@@ -50,7 +50,8 @@ fn build(folder: &Path) -> Option<PathBuf> {
 }
 
 fn run(command: &mut Command, folder: &Path) -> String {
-    let path = format!("{}:{}", bin().parent().unwrap().display(), std::env::var("PATH").unwrap());
+    // A `python3` of another environment in PATH would give lldb's Python the packages of that one.
+    let path = format!("{}:/usr/bin:/bin", bin().parent().unwrap().display());
     let command = command.env("PATH", path).env("FOLDSYM_CACHE", folder.join("cache")).current_dir(folder);
     let output = command.output().unwrap();
     let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
@@ -133,12 +134,7 @@ fn lldb_names_the_functions_that_ran() {
     let written = ["-nx", "-q", "-batch", "-ex", "run", "-ex", "generate-core-file core", "--args"];
     run(Command::new("gdb").args(written).arg(&program).arg("x"), folder.path());
     let mut lldb = Command::new("lldb");
-    // A `python3` of another environment in PATH would give lldb's Python the packages of that one.
-    lldb.env("PATH", "/usr/bin:/bin").env("PYTHONPATH", modules.join(":")).args([
-        "--no-lldbinit",
-        "--batch",
-        "-o",
-    ]);
+    lldb.env("PYTHONPATH", modules.join(":")).args(["--no-lldbinit", "--batch", "-o"]);
     lldb.arg(format!("command script import {}", script("foldsym_lldb.py").display()));
     lldb.args(["-o", "bt", "-o", "foldsym-candidates all", "-c"]).arg(&core).arg(&program);
     let shown = run(&mut lldb, folder.path());
