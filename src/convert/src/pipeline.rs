@@ -10,7 +10,7 @@ use crate::error::ConvertError;
 use crate::keys;
 use crate::loaded::Loaded;
 use crate::merge::{self, Merged, Merging, Sizes};
-use crate::open::{self, DebugSection, Files, Linker, OpenOptions, ProgramSource};
+use crate::open::{self, DebugSection, Files, OpenOptions, ProgramSource};
 use crate::options::{Options, Progress, begin};
 use crate::place;
 use crate::program::machine::Machine;
@@ -86,7 +86,7 @@ pub(crate) fn load<'a, 'f>(
     // Merges each unit as soon as it is read: one thread numbers its names while others read.
     let mut merging = Merging::new(options.remapped_paths(), Sizes::of(&image, package), files);
     // Classes serve only to tell folded methods apart.
-    let classes = image.linker != Linker::NeverFolds;
+    let classes = image.linker.may_fold();
     let read_options = ReadOptions {
         columns: options.columns,
         locations: options.locations,

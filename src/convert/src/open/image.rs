@@ -4,6 +4,7 @@ use super::files::Files;
 use super::relocations::{KeptRelocations, KeptSection};
 use crate::diagnostics::opening::OpenDiagnostic;
 use crate::model::{AddressRange, ImageAddr};
+use crate::policy::linker::Linker;
 use crate::util::hash::HashSet;
 
 /// ELF's number of AMD's GPUs.
@@ -230,52 +231,6 @@ impl<'f> DebugSections<'f> {
     /// Sets one section's bytes.
     pub(crate) fn set(&mut self, id: DebugSection, bytes: &'f [u8]) {
         self.sections[id as usize] = bytes;
-    }
-}
-
-/// What is known about the linker that made a program.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Linker {
-    /// The file does not say.
-    #[default]
-    Unknown,
-    /// The file does not say, but Go's tools built it: with Go's own linker, which folds nothing, or with an external linker.
-    PerhapsOfGo,
-    /// It can fold identical functions: lld, which leaves their names, and BOLT.
-    MayFold,
-    /// It can fold identical functions, leaves their names, and makes global symbols of a program local: mold before 2.2.
-    MayFoldAndLocalize,
-    /// As `MayFoldAndLocalize`, but it drops the symbols of all functions that it folds: mold from 2.2 on.
-    MayFoldAndDrop,
-    /// It can fold identical functions, and drops the symbols of folded local functions: gold.
-    MayFoldAndForget,
-    /// It cannot fold: `.comment` has the names of compilers, and of none of these linkers.
-    NeverFolds,
-}
-
-impl Linker {
-    /// What is known about the linker after all units were read. `all_of_go` is true if Go compiled all of them. Then nothing
-    /// was folded even by an external linker: Go gives it all its functions in one section, and linkers fold whole sections.
-    /// With units of other compilers, an external linker may have folded their functions.
-    pub(crate) fn with_units(self, all_of_go: bool) -> Linker {
-        match self {
-            Linker::PerhapsOfGo if all_of_go => Linker::NeverFolds,
-            Linker::PerhapsOfGo => Linker::Unknown,
-            known => known,
-        }
-    }
-
-    /// True for a linker that can fold functions, with or without the option that makes it do so.
-    pub(crate) fn is_folding(self) -> bool {
-        matches!(
-            self,
-            Linker::MayFold | Linker::MayFoldAndLocalize | Linker::MayFoldAndDrop | Linker::MayFoldAndForget
-        )
-    }
-
-    /// True for a linker that may make any global symbol of a program local.
-    pub(crate) fn localizes(self) -> bool {
-        matches!(self, Linker::MayFoldAndLocalize | Linker::MayFoldAndDrop)
     }
 }
 

@@ -35,7 +35,7 @@ pub use files::Files;
 pub use frames::{FrameBytes, frame_sections};
 pub use gpu::{DeviceCode, DevicePlace, device_code};
 pub(crate) use image::{
-    Arch, Binding, BlockMapSection, CodeMark, DebugSection, DebugSections, Format, Image, ImageKind, Linker,
+    Arch, Binding, BlockMapSection, CodeMark, DebugSection, DebugSections, Format, Image, ImageKind,
     LoadedSegment, MarkKind, Restored, Symbol, SymbolKind, VariableSymbol,
 };
 pub(crate) use options::OpenOptions;

@@ -11,7 +11,7 @@ use super::decompress;
 use super::elf::{self, Links};
 use super::error::OpenError;
 use super::files::{Files, is_regular, path_from_bytes};
-use super::image::{DebugSections, Image, ImageKind, Linker, Symbol};
+use super::image::{DebugSections, Image, ImageKind, Symbol};
 use super::options::OpenOptions;
 use crate::diagnostics::opening::{OpenDiagnosticKind, OpenDiagnostics};
 use crate::model::ImageAddr;
@@ -369,16 +369,7 @@ fn join_symbols<'f>(image: &mut Image<'f>, other: Image<'f>) {
     image
         .symbol_files
         .extend(ours.into_iter().map(|name| if theirs.contains(name) { &[][..] } else { name }));
-    // Either file may have lost its `.comment`: `strip` can remove it, and in a debug file it may have no bytes. A
-    // linker that can fold wins, since the other file's compilers alone look like GNU ld.
-    image.linker = match (image.linker, other.linker) {
-        (Linker::MayFoldAndForget, _) | (_, Linker::MayFoldAndForget) => Linker::MayFoldAndForget,
-        (Linker::MayFoldAndDrop, _) | (_, Linker::MayFoldAndDrop) => Linker::MayFoldAndDrop,
-        (Linker::MayFoldAndLocalize, _) | (_, Linker::MayFoldAndLocalize) => Linker::MayFoldAndLocalize,
-        (Linker::MayFold, _) | (_, Linker::MayFold) => Linker::MayFold,
-        (Linker::Unknown, theirs) => theirs,
-        (ours, _) => ours,
-    };
+    image.linker = image.linker.joined(other.linker);
 }
 
 /// Lower-case hexadecimal digits; `none` for no bytes.

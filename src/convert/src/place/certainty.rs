@@ -55,12 +55,13 @@
 //! Members of groups get no reason: their answers list the other members.
 
 use crate::model::{DieOffset, Function, How, ImageAddr, Member, NameId, Reason, UnitId};
-use crate::open::{Image, ImageKind, Linker};
+use crate::open::{Image, ImageKind};
 use crate::place::bare_lines::{BareLinesOfAll, lines};
 use crate::place::claim::{Claim, Claims};
 use crate::place::folding_evidence::FoldingEvidence;
 use crate::place::limits::{MAX_THUNK, certainty_comparisons};
 use crate::place::placing::Placing;
+use crate::policy::linker::FoldedSymbols;
 use crate::program::machine::Machine;
 use crate::program::names::itanium::is_mangled;
 use crate::program::names::relation::{Relation, relation, spellings};
@@ -87,7 +88,7 @@ pub(crate) fn decide<'f>(
     (merging, drops_symbols): (&[UnitId], bool),
 ) -> (Claims, Option<Reason>) {
     // No linker folds functions in an object file (`ET_REL`): lld and gold refuse `--icf` with `-r`.
-    let can_fold = folding.linker != Linker::NeverFolds && image.kind != ImageKind::Relocatable;
+    let can_fold = folding.linker.may_fold() && image.kind != ImageKind::Relocatable;
     let items = symbols.iter().count() + claims.dies.len() + claims.symbols.len();
     let max_compared = certainty_comparisons(items);
     let is_whole = !can_fold
@@ -314,9 +315,9 @@ pub(crate) fn drops_symbols(
     symbols: &Symbols<'_>,
     claims: &Claims,
 ) -> bool {
-    match folding.linker {
-        Linker::MayFoldAndDrop => true,
-        Linker::MayFoldAndLocalize => {
+    match folding.linker.policy().folded_symbols {
+        FoldedSymbols::Dropped => true,
+        FoldedSymbols::AllOrNone => {
             let has_symbol =
                 |claim: &&Claim| claim.members.len() > 1 && are_named(placing, symbols, claims, claim);
             !claims.dies.iter().chain(&claims.symbols).any(|claim| has_symbol(&claim))
@@ -349,7 +350,7 @@ fn are_named(placing: &Placing<'_, '_>, symbols: &Symbols<'_>, claims: &Claims, 
 /// True if a folded function may leave no trace: gold folded something in this program and drops the symbols of local
 /// functions that it folds, and clang may have been told not to describe some (`nodebug`).
 fn forgets(folding: &FoldingEvidence, placing: &Placing<'_, '_>, claims: &Claims) -> bool {
-    folding.linker == Linker::MayFoldAndForget
+    folding.drops_symbols()
         && claims.dies.iter().chain(&claims.symbols).any(|claim| claim.members.len() > 1)
         && placing.recovered.all().any(|unit| unit.head.may_merge())
 }

@@ -8,9 +8,11 @@ use crate::diagnostics::{Diagnostics, Kind};
 use crate::model::{
     AddressRange, BareLines, Function, How, ImageAddr, LocalOrigin, NameId, RowRange, Rows, UnitId, UnitPiece,
 };
-use crate::open::{Format, Image, Linker};
+use crate::open::{Format, Image};
 use crate::place::claim::Claim;
+use crate::place::limits::MAX_LINE_OWNERS;
 use crate::place::placing::{Placing, name_of};
+use crate::policy::linker::{FoldedSymbols, Linker};
 use crate::policy::order::symbols_follow_dies;
 use crate::program::names::itanium::{is_mangled, is_program_wide};
 use crate::program::names::relation::{Relation, relation};
@@ -108,7 +110,7 @@ impl FoldingEvidence {
         }
         let has_aliases = image.format != Format::MachO;
         let lost_functions = lost_functions(placing);
-        let may_fold = linker != Linker::NeverFolds;
+        let may_fold = linker.may_fold();
         let bare_lines = if may_fold { unowned_lines(placing) } else { Vec::new() };
         let bare_ends = LatestEnds::new(bare_lines.iter().map(|(_, lines)| lines.range().end.0));
         let called = if may_fold && has_undescribed_objects { called(placing) } else { HashSet::default() };
@@ -132,17 +134,17 @@ impl FoldingEvidence {
 
     /// True if the linker may have folded functions that no unit describes.
     pub(crate) fn may_fold(&self) -> bool {
-        self.linker != Linker::NeverFolds
+        self.linker.may_fold()
     }
 
     /// True if the linker is known to keep the names of all functions that it folds.
     pub(crate) fn keeps_symbols(&self) -> bool {
-        matches!(self.linker, Linker::MayFold | Linker::MayFoldAndLocalize)
+        self.linker.keeps_symbols()
     }
 
     /// True if the linker drops the symbols of local functions that it folds.
     pub(crate) fn drops_symbols(&self) -> bool {
-        self.linker == Linker::MayFoldAndForget
+        self.linker.policy().folded_symbols == FoldedSymbols::LocalDropped
     }
 
     /// True if the program has objects that no unit describes.
@@ -183,6 +185,16 @@ impl FoldingEvidence {
         };
         let bare = here.first().map_or(&[][..], |symbol| self.bare_lines(symbol.start));
         functions().all(is_local) && bare.iter().any(of_another)
+    }
+
+    /// How many functions of this code have a line sequence and no name, if the linker drops the symbols of functions that it folds: each
+    /// sequence of exactly this range is of one function. `named`: how many functions have a symbol here.
+    pub(crate) fn unnamed_functions(&self, range: AddressRange, named: usize) -> usize {
+        if self.linker.policy().folded_symbols != FoldedSymbols::Dropped {
+            return 0;
+        }
+        let own = self.bare_lines(range.start).iter().filter(|(_, lines)| lines.range() == range);
+        own.take(MAX_LINE_OWNERS).count().saturating_sub(named)
     }
 
     /// The line sequences that begin at an address and that no function has, with their units, if the linker may have

@@ -44,11 +44,11 @@ use crate::model::{
     AddressRange, BlockMap, DieOffset, FuncId, ImageAddr, LocalCallee, NameId, Piece, Program, UnitCode,
     UnitId, UnwindRows,
 };
-use crate::open::{Image, Linker};
+use crate::open::Image;
 use crate::place::claim::{Claim, Claims};
 use crate::place::placing::Placing;
 pub use crate::place::primary::Naming;
-use crate::policy::order::keeps_order;
+use crate::policy::linker::Linker;
 use crate::program::machine::Machine;
 use crate::program::symbols::{CodeSymbol, Symbols};
 use crate::recover::recovered::Recovered;
@@ -106,8 +106,8 @@ pub(crate) fn place<'f>(
         names,
         recovered: &recovered,
         // Without the whole table only the symbols for the loader are there, sorted by their hashes.
-        keeps_order: keeps_order(image.format, linker) && symbols.has_table(),
-        localizes: linker.localizes(),
+        keeps_order: linker.policy().keeps_order && symbols.has_table(),
+        localizes: linker.policy().localizes,
         tied: Vec::new(),
         relaxed: is_relaxed(image.arch.machine),
     };

@@ -77,7 +77,12 @@ pub(crate) fn symbol_claim<'f>(
             functions[of.index()].aliases.push(name);
         }
     }
-    if first.function && folding.has_lines_of_another(placing, at_address) {
+    let unnamed = match first.function {
+        true if folding.has_lines_of_another(placing, at_address) => 1,
+        true => folding.unnamed_functions(first.range(), members.len()),
+        false => 0,
+    };
+    for _ in 0..unnamed {
         let name = placing.names.add(b"");
         members.push(by_name_alone(&mut placing.names, functions, name));
         named_by.push(None);

@@ -3,7 +3,7 @@
 //! | tool | DIEs | symbols |
 //! |---|---|---|
 //! | clang at `-g1` | where a function is first mentioned: called, or defined | the same, but by the order of the code |
-//! | gcc | reversed | where it is defined |
+//! | gcc | reversed: functions that the source defines, then instances of templates where they are first mentioned | where it is emitted: functions before their callers, mostly in the reverse order of the DIEs |
 //! | lld, mold | those of each object as they were, objects in the order of the link | the same; local symbols first |
 //! | gold, GNU ld | the same | none |
 //!
@@ -11,7 +11,6 @@
 //! A symbol that several objects define stands where the first object that mentions it stands.
 
 use crate::model::UnitHead;
-use crate::open::{Format, Linker};
 
 /// True if the DIEs of a unit and the symbols of its functions mostly stand in one order. They do not where clang moves a call in the code
 /// of its caller, or where another object mentions the function first. `line_tables`: the unit's compiler described lines alone (`-g1`).
@@ -20,10 +19,24 @@ pub(crate) fn symbols_follow_dies(unit: &UnitHead<'_>, line_tables: bool) -> boo
     line_tables && unit.may_merge() && unit.rewrites.is_none()
 }
 
-/// True if a linker leaves the symbols of an object in their order. (Nobody has looked at linkers of Mach-O.)
-pub(crate) fn keeps_order(format: Format, linker: Linker) -> bool {
-    format == Format::Elf
-        && matches!(linker, Linker::MayFold | Linker::MayFoldAndLocalize | Linker::MayFoldAndDrop)
+/// How the symbols of the functions of a unit mostly stand to its DIEs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum DieOrder {
+    Same,
+    Reversed,
+}
+
+/// The order of DIEs in which the symbols of functions stand that differ in nothing else. `None` if no compiler of such a unit was measured, or
+/// if the unit records calls (`records_calls`): a name by order makes the calls of its function uncertain.
+pub(crate) fn order_of_symbols(
+    unit: &UnitHead<'_>,
+    line_tables: bool,
+    records_calls: bool,
+) -> Option<DieOrder> {
+    match unit.keeps_callees {
+        true => (!records_calls).then_some(DieOrder::Reversed),
+        false => symbols_follow_dies(unit, line_tables).then_some(DieOrder::Same),
+    }
 }
 
 #[cfg(test)]
@@ -31,22 +44,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn linkers_that_keep_the_order_of_symbols() {
-        for (format, linker, keeps) in [
-            (Format::Elf, Linker::MayFold, true),
-            (Format::Elf, Linker::MayFoldAndLocalize, true),
-            (Format::Elf, Linker::MayFoldAndForget, false),
-            (Format::Elf, Linker::NeverFolds, false),
-            (Format::MachO, Linker::MayFold, false),
-        ] {
-            assert_eq!(keeps_order(format, linker), keeps, "{linker:?}");
-        }
-    }
-
-    #[test]
     fn only_units_of_clang_at_g1_have_one_order() {
         let gcc = UnitHead { keeps_callees: true, ..UnitHead::default() };
         assert!(symbols_follow_dies(&UnitHead::default(), true));
         assert!(!symbols_follow_dies(&UnitHead::default(), false) && !symbols_follow_dies(&gcc, true));
+        assert_eq!(order_of_symbols(&UnitHead::default(), true, true), Some(DieOrder::Same));
+        assert_eq!(order_of_symbols(&UnitHead::default(), false, false), None);
+        assert_eq!(order_of_symbols(&gcc, false, false), Some(DieOrder::Reversed));
+        assert_eq!(order_of_symbols(&gcc, false, true), None);
     }
 }

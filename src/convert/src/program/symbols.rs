@@ -232,7 +232,7 @@ fn set_ends<'f>(image: &Image<'f>, sorted: &mut [CodeSymbol<'f>], diagnostics: &
 fn has_locals(image: &Image<'_>) -> bool {
     // With an option that drops local symbols, mold drops file symbols too.
     let is_mold =
-        || image.linker.localizes() || image.symbols.iter().any(|symbol| is_stub_of_mold(symbol.name));
+        || image.linker.policy().localizes || image.symbols.iter().any(|symbol| is_stub_of_mold(symbol.name));
     image.symbols.iter().any(|symbol| is_kept(symbol) && !is_stub_of_mold(symbol.name))
         && (!image.symbol_files.is_empty() || !is_mold())
 }

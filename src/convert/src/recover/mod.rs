@@ -23,7 +23,8 @@ use crate::diagnostics::Diagnostics;
 use crate::merge::names::Names;
 use crate::merge::units::{Records, Units};
 use crate::model::{UnitCode, UnitTraces};
-use crate::open::{Image, Linker};
+use crate::open::Image;
+use crate::policy::linker::Linker;
 use crate::program::machine::Machine;
 use crate::program::symbols::Symbols;
 use crate::recover::recovered::Recovered;
@@ -51,8 +52,7 @@ pub(crate) fn recover<'u, 'f>(
 ) -> (Recovered<'u, 'f>, Symbols<'f>) {
     let ReadUnits { units, records, code, traces } = read;
     let mut recovered = Recovered::new(units, records, code, traces);
-    let may_fold = linker != Linker::NeverFolds;
-    if may_fold {
+    if linker.may_fold() {
         // `tombstones` compares sequences with functions of the same range. So a sequence of several functions, or one that is longer
         // than its function, is cut first, and a folded function gets the length of the code that is there.
         // Whole sections come first: to `long_sequences` the sequence of a folded section is one that is longer than its first
@@ -62,7 +62,7 @@ pub(crate) fn recover<'u, 'f>(
         let first = |code| machine.shortened_until(code);
         recovered.code = relaxation::fit(image.arch.machine, recovered.code, first, diagnostics);
     }
-    let (recovered, symbols) = tombstones::recover(names, recovered, symbols, may_fold, diagnostics);
+    let (recovered, symbols) = tombstones::recover(names, recovered, symbols, linker, diagnostics);
     // `tombstones` has read the name of each symbol: the pages of the string table need not be in memory any longer.
     image.release_pages();
     let mut recovered = inlines::restore(names, recovered, diagnostics);

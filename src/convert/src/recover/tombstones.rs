@@ -7,7 +7,8 @@
 //! of folded functions. So an unclaimed sequence that begins at the address of a function belongs to a function that
 //! was folded into it.
 //!
-//! Either counts only if a function of the same size kept that address. A copy of a function that is there is no
+//! Either counts only if a function of the same size kept that address. Where the linker drops the symbols of folded functions, the
+//! symbol of another function of that size is enough: no unit may describe it. A copy of a function that is there is no
 //! fold: its name is already there. `pair` decides which function of a unit a sequence belongs to, among all
 //! functions that may have it: functions that a symbol places there, and functions of its size that no evidence
 //! places elsewhere. The symbol table gives the file of a local symbol without its folder, so a local function counts
@@ -26,6 +27,7 @@ use crate::model::{
     AddressRange, BareLines, DieOffset, How, ImageAddr, Instance, NONE16, NameId, OriginId, Row, UnitErased,
     UnitId, UnitRecords,
 };
+use crate::policy::linker::{FoldedSymbols, Linker};
 use crate::program::names::itanium::{is_program_wide, own_spelling};
 use crate::program::symbols::{CodeSymbol, Symbols};
 use crate::recover::caps::Caps;
@@ -48,7 +50,7 @@ pub(crate) fn recover<'u, 'f>(
     names: &Names<'_>,
     recovered: Recovered<'u, 'f>,
     symbols: Symbols<'f>,
-    may_fold: bool,
+    linker: Linker,
     diagnostics: &mut Diagnostics,
 ) -> (Recovered<'u, 'f>, Symbols<'f>) {
     let records = &recovered.records.units;
@@ -62,13 +64,15 @@ pub(crate) fn recover<'u, 'f>(
     let (symbols, known) =
         rayon::join(|| symbols.numbered(|name| names.find(name)), || LiveFunctions::new(names, &recovered));
     let mut finder = Finder::new(names, &recovered, &symbols, known);
+    finder.lacks_symbols =
+        matches!(linker.policy().folded_symbols, FoldedSymbols::Dropped | FoldedSymbols::AllOrNone);
     let mut by_name: ByName = HashMap::default();
     // The sequence of a removed function is dead, so the linker did not fold it: a symbol of its name belongs to a function
     // of another unit.
     for &at in all.iter().filter(|at| !finder.erased(**at).removed) {
         by_name.entry(finder.name(at)).or_default().push(at);
     }
-    if may_fold {
+    if linker.may_fold() {
         let open = finder.by_symbol(&by_name);
         // A function that is found shows that functions of its name in other units are no copies, which leaves more
         // evidence for the rest.
@@ -112,6 +116,8 @@ struct Finder<'m, 'f> {
     into_own: HashMap<(UnitId, DieOffset, ImageAddr), usize>,
     /// By unit and range: how many functions a symbol placed that need a sequence of the unit there, and have none yet.
     need_lines: HashMap<(UnitId, AddressRange), usize>,
+    /// The linker may have dropped the symbols of functions that it folded.
+    lacks_symbols: bool,
     caps: Caps,
 }
 
@@ -131,6 +137,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             taken: HashSet::default(),
             into_own: HashMap::default(),
             need_lines: HashMap::default(),
+            lacks_symbols: false,
             caps: Caps::new(),
         }
     }
@@ -401,9 +408,17 @@ impl<'m, 'f> Finder<'m, 'f> {
         }
     }
 
-    /// The functions of a unit that keep the range of a sequence; `None` if there is none, or no steps are left.
+    /// The functions of a unit that keep the range of a sequence; `None` if no function keeps it, or no steps are left.
     fn owners(&self, unit: UnitId, lines: &BareLines) -> Option<Owners> {
-        let remaining = self.known.at(lines.range())?;
+        let range = lines.range();
+        let Some(remaining) = self.known.at(range) else {
+            let here = self.symbols.at(range.start);
+            let keeps_range =
+                |symbol: &CodeSymbol<'_>| symbol.function && symbol.sized && symbol.range() == range;
+            let is_kept =
+                self.lacks_symbols && self.caps.steps.spend(here.len()) && here.iter().any(keeps_range);
+            return is_kept.then(Owners::default);
+        };
         let own = remaining.iter().filter(|other| other.unit == unit);
         self.caps
             .steps

@@ -28,41 +28,24 @@ const LLD_THUNK: &[u8] = b"Thunk_";
 /// Begins the name of the symbol of a Mach-O file's header, after the `_` of C names (`__mh_execute_header`).
 const MACHO_HEADER: &[u8] = b"_mh_";
 
-/// Linkers that may fold, by the word that they write to `.comment`: lld, and mold.
-const LLD: &[u8] = b"LLD";
-const MOLD: &[u8] = b"mold";
-
-/// The first version of mold that drops the symbols of all functions that it folds. (Older ones did so with `--gc-sections`
-/// alone.)
-const MOLD_DROPS_SYMBOLS: (u32, u32) = (2, 2);
-
 /// Other linkers have this text in their names (armlink, `IAR ELF Linker`), and some of them fold. GNU ld writes no name.
 const OTHER: &[u8] = b"link";
 
-/// True if lld wrote its name to the section `.comment`.
-pub(crate) fn names_lld(comment: &[u8]) -> bool {
-    names(comment, LLD)
-}
-
-/// True if mold wrote its name to the section `.comment`.
-pub(crate) fn names_mold(comment: &[u8]) -> bool {
-    names(comment, MOLD)
-}
-
-/// True if mold, which wrote its name to the section `.comment`, may have dropped the symbols of folded functions: from
-/// [`MOLD_DROPS_SYMBOLS`] on, and where the version cannot be read.
-pub(crate) fn mold_drops_symbols(comment: &[u8]) -> bool {
-    // `mold 1.10.1 (compatible with GNU ld)`
-    let text = comment.to_ascii_lowercase();
-    // Objects that an older mold joined (`-r`) keep its name beside that of the last one.
-    let mut names = memchr::memmem::find_iter(&text, MOLD).map(|at| (&text[..at], &text[at + MOLD.len()..]));
+/// True if a linker wrote this word to the section `.comment`; with `from`, if that version, a later one, or none that can be read
+/// follows the word (`mold 1.10.1 (compatible with GNU ld)`).
+pub(crate) fn names(comment: &[u8], word: &[u8], from: Option<(u32, u32)>) -> bool {
+    let (text, word) = (comment.to_ascii_lowercase(), word.to_ascii_lowercase());
+    let mut found = memchr::memmem::find_iter(&text, &word).map(|at| (&text[..at], &text[at + word.len()..]));
+    // Whole words (`Linker: LLD 18.1.3`): the letters alone may be in the version of a compiler.
     let is_word = |before: &[u8], after: &[u8]| {
         !before.last().is_some_and(u8::is_ascii_alphanumeric)
             && !after.first().is_some_and(u8::is_ascii_alphanumeric)
     };
-    names.any(|(before, after)| {
-        is_word(before, after) && version(after).is_none_or(|version| version >= MOLD_DROPS_SYMBOLS)
-    })
+    let is_from = |after: &[u8]| match (from, version(after)) {
+        (Some(from), Some(version)) => version >= from,
+        _ => true,
+    };
+    found.any(|(before, after)| is_word(before, after) && is_from(after))
 }
 
 /// The first two numbers of a version that follows the name of a tool.
@@ -71,11 +54,6 @@ fn version(text: &[u8]) -> Option<(u32, u32)> {
     let end = text.iter().position(|byte| !byte.is_ascii_digit() && *byte != b'.').unwrap_or(text.len());
     let mut numbers = std::str::from_utf8(&text[..end]).ok()?.split('.').map(|number| number.parse().ok());
     Some((numbers.next()??, numbers.next()??))
-}
-
-fn names(comment: &[u8], linker: &[u8]) -> bool {
-    // Whole words (`Linker: LLD 18.1.3`, `mold 2.30.0`): the letters alone may be in the version of a compiler.
-    comment.split(|byte| !byte.is_ascii_alphanumeric()).any(|word| word.eq_ignore_ascii_case(linker))
 }
 
 /// True if the section `.comment` has a name of some linker.

@@ -8,8 +8,8 @@ use super::itanium_abi::{
 };
 use super::libraries::{are_library_names, ends_outside};
 use super::linkers::{
-    bounded_section, has_elf_stubs, has_slots, has_stubs, is_macho_header, is_thunk_of_lld,
-    mold_drops_symbols, names_linker, names_lld, names_mold,
+    bounded_section, has_elf_stubs, has_slots, has_stubs, is_macho_header, is_thunk_of_lld, names,
+    names_linker,
 };
 use super::producers::Producer;
 
@@ -123,20 +123,20 @@ const QUESTIONS: &[Question] = &[
         &[".plt", ".data", ".data.forgotten"],
     ),
     (
-        "names_lld",
-        names_lld,
+        "names LLD",
+        |comment| names(comment, b"LLD", None),
         &["Linker: LLD 22.1.8\0clang version 22.1.8\0"],
         &["GCC: (Debian 12) 12.2.0\0", "IAR ELF Linker V9.50 for ARM\0", "Component: Tool: armlld2\0"],
     ),
     (
-        "names_mold",
-        names_mold,
+        "names mold",
+        |comment| names(comment, b"mold", None),
         &["GCC: 12\0mold 2.40 (compatible with GNU ld)\0"],
         &["GCC: (Debian 12) 12.2.0\0", "remolded"],
     ),
     (
-        "mold_drops_symbols",
-        mold_drops_symbols,
+        "names mold from 2.2 on",
+        |comment| names(comment, b"mold", Some((2, 2))),
         &[
             "mold 2.2.0 (compatible with GNU ld)\0",
             "GCC: 12\0mold 3.0 (compatible)\0",

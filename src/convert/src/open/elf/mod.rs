@@ -18,16 +18,13 @@ pub(super) use super::elf_tables::{ElfSection, Tables};
 use super::error::OpenError;
 use super::files::Files;
 use super::image::{
-    Arch, CodeSection, DebugSections, Format, Image, ImageKind, Linker, LoadedSegment, Restored,
-    VariableSymbol,
+    Arch, CodeSection, DebugSections, Format, Image, ImageKind, LoadedSegment, Restored, VariableSymbol,
 };
 use super::magic::not_an_object;
 use super::relocations::KeptRelocations;
 use crate::diagnostics::opening::{OpenDiagnosticKind, OpenDiagnostics};
 use crate::model::{AddressRange, ImageAddr};
-use crate::toolchain::linkers::{
-    OF_BOLT, OF_GO, OF_GOLD, mold_drops_symbols, names_linker, names_lld, names_mold,
-};
+use crate::policy::linker::Linker;
 use crate::util::text::{self, shown};
 use layout::Layout;
 use sections::{Contents, DebugLayout};
@@ -86,12 +83,12 @@ pub(super) fn read<'f>(
         symbols::read(&tables, &layout, &descriptors, &mut diagnostics);
     let relocations =
         if tables.is_relocatable() { KeptRelocations::default() } else { KeptRelocations::find(&tables) };
-    let linker = linker(&tables);
-    let restored = match linker {
+    let linker = Linker::of(|name| tables.section(name).map(|section| tables.bytes(section)));
+    let restored = match linker.may_fold() {
         // A linker that folds nothing writes tombstones only for functions that it removed, so there is nothing to restore.
         // The search would cost time: a Linux kernel has ten million kept relocations.
-        Linker::NeverFolds => Restored::default(),
-        _ => restore::restore(files, &tables, &layout, &relocations, &mut debug, path)?,
+        false => Restored::default(),
+        true => restore::restore(files, &tables, &layout, &relocations, &mut debug, path)?,
     };
     let links = Links {
         debuglink: contents.debuglink(),
@@ -155,32 +152,6 @@ pub(super) fn add_variables<'f>(image: &Image<'f>, data: &'f [u8], found: &mut V
     let Ok(tables) = Tables::parse(&image.path, data) else { return };
     if let Ok(layout) = layout(&image.path, &tables, &mut OpenDiagnostics::default()) {
         variables::add(image, &tables, &layout, found);
-    }
-}
-
-/// The linker of a file, guessed from the names that linkers and compilers leave in it ([`crate::toolchain::linkers`]).
-fn linker(tables: &Tables<'_>) -> Linker {
-    // gold is tested first: it writes no name into `.comment`, so a `.comment` with compilers alone would look like GNU ld.
-    if tables.section(OF_GOLD).is_some() {
-        return Linker::MayFoldAndForget;
-    }
-    let is_rewritten = tables.section(OF_BOLT).is_some();
-    // In a separate debug file `.comment` may be empty (`SHT_NOBITS`); `is_empty` below handles that.
-    let Some(comment) = tables.section(b".comment").map(|section| tables.bytes(section)) else {
-        // Go's own linker writes no `.comment`. But Go may also have called another linker, and someone removed `.comment`.
-        let of_go = tables.section(OF_GO).is_some() && !is_rewritten;
-        return if of_go { Linker::PerhapsOfGo } else { Linker::Unknown };
-    };
-    match comment.is_empty() {
-        true => Linker::Unknown,
-        false if names_mold(comment) => match mold_drops_symbols(comment) {
-            true => Linker::MayFoldAndDrop,
-            false => Linker::MayFoldAndLocalize,
-        },
-        false if names_lld(comment) || is_rewritten => Linker::MayFold,
-        false if names_linker(comment) => Linker::Unknown,
-        // GNU ld leaves the compilers' names alone, and adds none of its own.
-        false => Linker::NeverFolds,
     }
 }
 

@@ -20,12 +20,13 @@ use super::decompress::{self, Compression};
 use super::error::OpenError;
 use super::files::Files;
 use super::image::{
-    Arch, Binding, CodeSection, DebugSection, DebugSections, Format, Image, ImageKind, Linker, LoadedSegment,
+    Arch, Binding, CodeSection, DebugSection, DebugSections, Format, Image, ImageKind, LoadedSegment,
     Restored, Symbol, SymbolKind, VariableSymbol,
 };
 use super::relocations::KeptRelocations;
 use crate::diagnostics::opening::{OpenDiagnosticKind, OpenDiagnostics};
 use crate::model::{AddressRange, ImageAddr};
+use crate::policy::linker::Linker;
 use crate::toolchain::assemblers::is_section_label;
 use crate::toolchain::itanium_abi::is_vtable;
 use crate::toolchain::linkers::is_macho_header;
@@ -231,7 +232,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
             symbol_files: Vec::new(),
             // `LC_BUILD_VERSION` may name the linker, but that decides nothing: both ld64 and ld64.lld can fold, and keep the symbols of
             // folded functions.
-            linker: if kind == ImageKind::Relocatable { Linker::NeverFolds } else { Linker::MayFold },
+            linker: if kind == ImageKind::Relocatable { Linker::NotLinked } else { Linker::Apple },
             debug,
             supplementary: None,
             block_maps: Vec::new(),

@@ -5,49 +5,9 @@ use std::io::Write;
 use super::build::*;
 use super::*;
 use crate::model::ImageAddr;
-use crate::open::{Binding, DebugSection, ImageKind, Linker, MarkKind, SymbolKind};
+use crate::open::{Binding, DebugSection, ImageKind, MarkKind, SymbolKind};
 
 const ABSOLUTE: u16 = 0xfff1;
-
-/// The certainty `unique` depends on whether the linker may have folded functions. An unknown linker may have.
-#[test]
-fn linkers_are_known_by_what_they_leave() {
-    let of = |comment: &[u8], note: Option<&'static str>| {
-        let mut elf = programs().remove(0);
-        elf.add(".comment", PROGBITS, 0, 0, comment);
-        if let Some(note) = note {
-            elf.add(note, 7, 0, 0, b"");
-        }
-        open(&Files::new(), elf.build()).unwrap().linker
-    };
-    let gcc = b"GCC: (Debian 12.2.0-14) 12.2.0\0";
-    assert_eq!(of(gcc, None), Linker::NeverFolds);
-    assert_eq!(of(b"Debian clang version 22.1.8\0rustc version 1.95.0\0", None), Linker::NeverFolds);
-    assert_eq!(of(b"Linker: LLD 22.1.8\0clang version 22.1.8\0", None), Linker::MayFold);
-    assert_eq!(of(b"GCC: 12\0mold 1.10.1 (compatible with GNU ld)\0", None), Linker::MayFoldAndLocalize);
-    assert_eq!(of(b"mold 2.1.0 (compatible with GNU ld)\0GCC: 12\0", None), Linker::MayFoldAndLocalize);
-    assert_eq!(of(b"GCC: 12\0mold 2.40 (compatible with GNU ld)\0", None), Linker::MayFoldAndDrop);
-    assert_eq!(of(b"mold 3.0.0 (compatible with GNU ld)\0GCC: 16\0", None), Linker::MayFoldAndDrop);
-    // Where no version can be read, the newest is assumed.
-    assert_eq!(of(b"mold\0GCC: 16\0", None), Linker::MayFoldAndDrop);
-    assert_eq!(of(b"mold main (abc123; compatible with GNU ld)\0", None), Linker::MayFoldAndDrop);
-    assert_eq!(of(gcc, Some(".note.gnu.gold-version")), Linker::MayFoldAndForget);
-    assert_eq!(of(gcc, Some(".note.bolt_info")), Linker::MayFold);
-    assert_eq!(of(b"IAR ELF Linker V9.50 for ARM\0", None), Linker::Unknown);
-    assert_eq!(of(b"Component: ARM Compiler 5.06 Tool: armlink\0", None), Linker::Unknown);
-    assert_eq!(of(b"", None), Linker::Unknown);
-    let without_comment = |notes: &[&'static str]| {
-        let mut elf = programs().remove(0);
-        notes.iter().for_each(|note| _ = elf.add(note, 7, 0, 0, b""));
-        open(&Files::new(), elf.build()).unwrap().linker
-    };
-    assert_eq!(without_comment(&[]), Linker::Unknown);
-    assert_eq!(without_comment(&[".note.go.buildid"]), Linker::PerhapsOfGo);
-    assert_eq!(without_comment(&[".note.go.buildid", ".note.bolt_info"]), Linker::Unknown);
-    assert_eq!(Linker::PerhapsOfGo.with_units(true), Linker::NeverFolds);
-    assert_eq!(Linker::PerhapsOfGo.with_units(false), Linker::Unknown);
-    assert_eq!(Linker::Unknown.with_units(true), Linker::Unknown);
-}
 
 #[test]
 fn both_classes_and_byte_orders_give_the_same() {
