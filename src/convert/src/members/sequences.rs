@@ -15,7 +15,7 @@
 //! sequences here.
 
 use crate::members::ties::{TiedDescription, TiedSymbol, by_order};
-use crate::model::{DieOffset, How, UnitId};
+use crate::model::{How, UnitId};
 use crate::util::hash::{HashMap, HashSet};
 
 /// A line sequence of the range that no described function has.
@@ -62,7 +62,7 @@ pub(crate) fn owners(
     }
     let descriptions: Vec<TiedDescription> = (0..)
         .zip(sequences)
-        .map(|(at, sequence)| TiedDescription { unit: sequence.unit, die: DieOffset(at) })
+        .map(|(at, sequence)| TiedDescription { unit: sequence.unit, place: at })
         .collect();
     let symbols: Vec<TiedSymbol<'_>> = functions.iter().map(|function| function.symbol).collect();
     let files: HashMap<UnitId, &[u8]> =

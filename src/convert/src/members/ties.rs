@@ -6,13 +6,25 @@
 //! ([`crate::policy::order`]).
 
 use crate::model::{DieOffset, UnitId};
+use crate::policy::order::DieOrder;
 use crate::util::hash::HashMap;
 
-/// A description of a tie: its unit, and its DIE.
+/// A description of a tie: its unit, and its place among the descriptions of the unit.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TiedDescription {
     pub(crate) unit: UnitId,
-    pub(crate) die: DieOffset,
+    pub(crate) place: u64,
+}
+
+impl TiedDescription {
+    /// The description by a DIE, in a unit whose symbols stand in this order of its DIEs.
+    pub(crate) fn of_die(unit: UnitId, die: DieOffset, order: DieOrder) -> Self {
+        let place = match order {
+            DieOrder::Same => die.0,
+            DieOrder::Reversed => u64::MAX - die.0,
+        };
+        TiedDescription { unit, place }
+    }
 }
 
 /// A symbol of a tie.
@@ -60,7 +72,7 @@ mod tests {
     use super::*;
 
     fn description(unit: u32, die: u64) -> TiedDescription {
-        TiedDescription { unit: UnitId::new(unit), die: DieOffset(die) }
+        TiedDescription::of_die(UnitId::new(unit), DieOffset(die), DieOrder::Same)
     }
 
     #[test]
@@ -84,5 +96,8 @@ mod tests {
         pairs.sort_unstable();
         assert_eq!(pairs, [(1, 1), (2, 0)]);
         assert_eq!(by_order(&all[..1], &symbols, |_| b""), [(0, 1)]);
+        let reversed =
+            [1, 3].map(|die| TiedDescription::of_die(UnitId::new(0), DieOffset(die), DieOrder::Reversed));
+        assert_eq!(by_order(&reversed, &symbols, |_| b""), [(1, 1), (0, 0)]);
     }
 }

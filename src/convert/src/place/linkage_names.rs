@@ -15,7 +15,7 @@ use crate::members::ties::{TiedDescription, TiedSymbol, by_order};
 use crate::model::{FuncId, Function, Member, NameId, OriginId, Rows, UnitId};
 use crate::place::limits::MAX_OVERLOADS;
 use crate::place::placing::Placing;
-use crate::policy::order::symbols_follow_dies;
+use crate::policy::order::order_of_symbols;
 use crate::program::names::itanium::{
     call_spelling, demangled_spelling, enclosing, is_mangled, own_name, plain_base,
 };
@@ -180,8 +180,10 @@ fn tied(
         let unit = placing.recovered.unit(source.unit);
         let own = &unit.code.functions[source.function.index()];
         let line_tables = !own.external && placing.names.origin(function.origin).line == 0;
-        symbols_follow_dies(unit.head, line_tables)
-            .then_some(TiedDescription { unit: source.unit, die: own.die })
+        let records = &placing.recovered.records.units[source.unit.index()];
+        let records_calls = !records.calls.is_empty() || !records.listed.is_empty();
+        let order = order_of_symbols(unit.head, line_tables, records_calls)?;
+        Some(TiedDescription::of_die(source.unit, own.die, order))
     };
     let Some(descriptions) = open.iter().map(described).collect::<Option<Vec<_>>>() else {
         return Vec::new();
