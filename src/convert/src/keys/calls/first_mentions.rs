@@ -27,25 +27,25 @@ use crate::place::MentionedSymbols;
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 
-/// A symbol.
+/// A symbol, or a DIE.
 #[derive(Clone, Copy)]
-struct Listed {
-    start: ImageAddr,
+pub(super) struct Listed {
+    pub(super) start: ImageAddr,
     /// The member of the group there that has the symbol; `None` if the code is of one function only.
-    member: Option<FuncId>,
+    pub(super) member: Option<FuncId>,
 }
 
 /// The symbols of one object, or those that all objects know.
-struct List {
-    unit: Option<UnitId>,
+pub(super) struct List {
+    pub(super) unit: Option<UnitId>,
     /// Other objects may mention them.
-    shared: bool,
-    symbols: Vec<Listed>,
+    pub(super) shared: bool,
+    pub(super) symbols: Vec<Listed>,
 }
 
 /// What is known of the calls so far.
 #[derive(Default)]
-struct Guesses {
+pub(super) struct Guesses {
     by_call: HashMap<CallFrom, FuncId>,
     dies: HashMap<CallFrom, CalleeDie>,
     by_die: HashMap<CalleeDie, FuncId>,
@@ -56,7 +56,7 @@ struct Guesses {
     /// DIEs of functions that the unit defines, and of which the linker took the copy of an earlier object.
     copies: HashSet<CalleeDie>,
     /// The mentions that are the first one of a function, by index.
-    first: HashMap<usize, FuncId>,
+    pub(super) first: HashMap<usize, FuncId>,
 }
 
 impl CallKeyBuilder<'_, '_, '_> {
@@ -201,7 +201,7 @@ impl Guesses {
     }
 
     /// Aligns symbols with the mentions of some units.
-    fn add(&mut self, list: &List, mentions: &[Mention], within: Range<usize>, steps: &Budget) {
+    pub(super) fn add(&mut self, list: &List, mentions: &[Mention], within: Range<usize>, steps: &Budget) {
         let symbols = &list.symbols[..];
         if symbols.iter().all(|symbol| symbol.member.is_none()) || !steps.spend(within.len()) {
             return;

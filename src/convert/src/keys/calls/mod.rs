@@ -2,6 +2,7 @@
 
 pub(crate) mod call_site_keys;
 pub(crate) mod call_tables;
+mod first_described;
 pub(crate) mod first_mentions;
 mod guesses;
 pub(crate) mod indirect;
@@ -42,6 +43,9 @@ impl CallResults {
         keys.of_relocations();
         // The order of symbols tells more than that of DIEs.
         let mut guesses = keys.by_first_mention();
+        guesses.extend(keys.by_described_order());
+        guesses.sort_by_key(|(call, _)| *call);
+        guesses.dedup_by_key(|(call, _)| *call);
         if guesses.is_empty() {
             guesses = keys.guesses();
         }

@@ -340,6 +340,30 @@ fn nested_local(nested: &[u8]) -> bool {
     true
 }
 
+/// True if a function is an instance of a template or a member of one: an Itanium name with template arguments behind one of its
+/// components, or the plain name of an instance (`scale<3>`).
+pub(crate) fn is_instance(name: &[u8]) -> bool {
+    let Some(rest) = name.strip_prefix(b"_Z") else {
+        return plain_base(name).len() < name.len();
+    };
+    let start = usize::from(rest.first() == Some(&b'N'));
+    let mut at = start;
+    for _ in 0..MAX_COMPONENTS {
+        match rest.get(at) {
+            Some(b'I') => return at > start,
+            Some(b'L' | b'K' | b'V' | b'r' | b'R' | b'O') => at += 1,
+            Some(b'1'..=b'9') => at = counted(rest, at).end,
+            Some(b'B') if at > start => at = counted(rest, at + 1).end,
+            Some(b'S') => match after_substitution(rest, at) {
+                Some(after) => at = after,
+                None => return false,
+            },
+            _ => return false,
+        }
+    }
+    false
+}
+
 /// The last component of a mangled name: the only name in the DIE of a function that is local to its unit or to
 /// another function.
 pub(crate) fn own_spelling(symbol: &[u8]) -> Option<Cow<'_, [u8]>> {
@@ -402,6 +426,23 @@ pub(crate) fn thunk_target(name: &[u8]) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn instances_of_templates_have_arguments() {
+        for name in [
+            "_Z4fillI3VanElR5QueueIT_EPS2_l",
+            "_ZNK4TillI4CoinE5totalEv",
+            "_ZNSt6vectorIiSaIiEED2Ev",
+            "scale<3>",
+        ] {
+            assert!(is_instance(name.as_bytes()), "{name}");
+        }
+        for name in
+            ["_Z4sortRSt6vectorIiSaIiEE", "_ZN4Mail4openERK7Request", "main", "_Z", "_ZI", "operator<"]
+        {
+            assert!(!is_instance(name.as_bytes()), "{name}");
+        }
+    }
 
     #[test]
     fn overloads_differ_in_qualifiers_and_parameters() {
