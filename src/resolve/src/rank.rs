@@ -4,14 +4,17 @@
 //! 1. the candidates that evidence names; of these the likely one, or the one that the file puts first (`doubtful` 2 in section
 //!    VTABLES);
 //! 2. the candidate that the caller's own first candidate calls, if the caller is folded too;
-//! 3. the candidate that the order of calls and functions suggests for this caller (section GUESSES), if nothing recorded the call;
-//! 4. the highest score. A candidate is compared with the function that makes the call in the source, which may be inlined in the
-//!    caller: 8 points for the same class or namespace with template arguments, 3 for the same file, 2 for each word of its
-//!    readable name that the calling function's name has, too, and -1 for each other word. The file is that of the declaration;
-//!    at `-g1`, where DIEs have no declaration, it is that of the function's first line;
-//! 5. the order of the file: the survivor first.
+//! 3. the only candidate that alone has a word of the calling function's readable name. Example: `sell<Coin>` calls `Till<Coin>::take` or
+//!    `Till<Note>::take`. The calling function makes the call in the source, and may be inlined in the caller;
+//! 4. the candidate that the order of calls and functions suggests for this caller (section GUESSES), if nothing recorded the call. If
+//!    the order suggests another function, that one made a tail call, and is the calling function from here on;
+//! 5. the highest score. A candidate is compared with the calling function: 8 points for the same class or namespace with template
+//!    arguments, 3 for the same file, 2 for each word of its readable name that the calling function's name has, too, and -1 for
+//!    each other word. The file is that of the declaration; at `-g1`, where DIEs have no declaration, it is
+//!    that of the function's first line;
+//! 6. the order of the file: the survivor first.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use foldsym_demangle::{demangle, is_operator_at};
 use foldsym_lookup::{
@@ -116,6 +119,17 @@ impl Ranker {
         }
         let members = file.records().group(group)?;
         let functions = (0..compared).map_while(|at| Some((at, resolved.candidate(at)?)));
+        let mut calling = self.calling(file, caller.address, &only)?;
+        let mut described = Vec::new();
+        if let Some(calling) = &calling {
+            for (_, member) in functions.clone() {
+                let function = file.records().member(members, member)?.function;
+                described.push(Described::of_function(file, function)?);
+            }
+            if let Some(at) = calling.only_kin(&described) {
+                return Ok(at);
+            }
+        }
         if let StackAddr::Return(returns_to) = caller.address
             && let Some(callee) = file.guessed_callee(returns_to, function_of(file, &only)?)?
         {
@@ -124,13 +138,16 @@ impl Ranker {
                     return Ok(at);
                 }
             }
+            let passing = Described::of_function(file, callee)?;
+            if let Some(at) = passing.only_kin(&described) {
+                return Ok(at);
+            }
+            calling = Some(passing);
         }
-        let Some(calling) = self.calling(file, caller.address, &only)? else { return Ok(0) };
+        let Some(calling) = calling else { return Ok(0) };
         let mut start = None;
         let mut best = (i64::MIN, 0);
-        for (at, member) in functions {
-            let function = file.records().member(members, member)?.function;
-            let mut candidate = Described::of_function(file, function)?;
+        for (at, mut candidate) in (0..).zip(described) {
             // At `-g1` DIEs have no declaration: the file of the function's first line serves instead.
             if candidate.file.is_none() && calling.file.is_some() {
                 let only = resolved.only(at);
@@ -218,6 +235,20 @@ impl Described {
         let linkage = buffer.get(..length).unwrap_or_default();
         let readable = demangle(linkage).unwrap_or_else(|| String::from_utf8_lossy(linkage).into_owned());
         Described { file: declared, scope: scope(&readable).to_owned(), words: words(&readable) }
+    }
+
+    /// The index of the only candidate that alone has a word of this calling function.
+    fn only_kin(&self, candidates: &[Described]) -> Option<u32> {
+        let mut having: HashMap<&str, usize> = HashMap::new();
+        for word in candidates.iter().flat_map(|candidate| &candidate.words) {
+            *having.entry(word).or_default() += 1;
+        }
+        let is_kin = |candidate: &Described| {
+            candidate.words.iter().any(|word| having[&**word] == 1 && self.words.contains(word))
+        };
+        let mut kin = (0..).zip(candidates).filter(|(_, candidate)| is_kin(candidate));
+        let (only, _) = kin.next()?;
+        kin.next().is_none().then_some(only)
     }
 
     /// How well a candidate fits this calling function.
@@ -367,5 +398,17 @@ mod tests {
         let score = |text: &str| caller.score(&of(text));
         assert!(score("Stack<Button*>::grow()") > score("Stack<Label*>::grow()"));
         assert!(score("std::copy<Button*>(Button*)") > score("std::copy<Label*>(Label*)"));
+    }
+
+    #[test]
+    fn the_only_candidate_with_a_word_of_the_caller_comes_before_order() {
+        let of = |text: &str| Described { file: None, scope: scope(text).to_owned(), words: words(text) };
+        let candidates =
+            ["Till<Note>::take(long)", "Till<Coin>::take(long)", "Till<Cake>::take(long)"].map(of);
+        let only = |caller: &str| of(caller).only_kin(&candidates);
+        assert_eq!(only("long sell<Coin>(Till<Coin>&, long)"), Some(1));
+        // Several have each of these words; two have a word of their own.
+        assert_eq!(only("Till<Screw>::take(long)"), None);
+        assert_eq!(only("swap(Till<Coin>&, Till<Cake>&)"), None);
     }
 }
