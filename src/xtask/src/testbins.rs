@@ -23,6 +23,7 @@ const TOOLS: &[(&str, &str)] = &[
     ("CLANGXX", "llvm:clang++"),
     // `cargo xtask corpus sid` makes it.
     ("CLANGXX_23", "sid:clang++"),
+    ("MOLD_3", "sid:mold"),
     ("LLD", "llvm:ld.lld"),
     ("LD64", "llvm:ld64.lld"),
     ("DSYMUTIL", "llvm:dsymutil"),

@@ -125,6 +125,20 @@ impl Program {
 }
 
 /// C functions that no entry describes, or of which the entries are gone: each is a member of the group.
+/// The line of the symbol `weigh_parcel`'s code is not known at `-g1`: two functions have it, with a line sequence each.
+#[test]
+fn functions_of_which_mold_dropped_the_symbols_are_found_by_their_lines() {
+    for (program, names) in [
+        ("lines", ["", "weigh_parcel"]),
+        ("undescribed_first", ["weigh_letter", "weigh_parcel"]),
+        ("lines_first", ["weigh_letter", "weigh_parcel"]),
+    ] {
+        let program = Program::new(&format!("dropped.mold.set/{program}"));
+        let (certainty, _, found) = program.at(program.address("weigh_parcel"));
+        assert_eq!((certainty, found), (Certainty::Ambiguous, names.map(str::to_owned).to_vec()));
+    }
+}
+
 #[test]
 fn folded_functions_without_an_entry_are_functions() {
     for (set, name, functions) in [

@@ -65,6 +65,8 @@ pub(super) fn command(root: &Path, program: &str) -> Command {
     command
 }
 
+const MOLD: &str = "mold";
+
 fn make(root: &Path) -> Result<(), String> {
     let done = root.join(DONE);
     let wanted = PACKAGES.join(" ");
@@ -86,11 +88,11 @@ fn make(root: &Path) -> Result<(), String> {
     std::fs::write(&done, wanted).map_err(|error| format!("{}: {error}", done.display()))
 }
 
-/// Writes the scripts that start the LLVM tools from outside of the root.
+/// Writes the scripts that start the LLVM tools and mold from outside of the root.
 fn scripts(root: &Path, folder: &Path) -> Result<(), String> {
     sh::create_dir(folder)?;
     let root = root.canonicalize().map_err(|error| format!("{}: {error}", root.display()))?;
-    for tool in LLVM_TOOLS {
+    for tool in LLVM_TOOLS.iter().copied().chain([MOLD]) {
         // The process is the loader, so clang can neither find its headers by its own path nor start itself a second time: one command
         // compiles one source.
         let own = match tool.starts_with("clang") {
@@ -100,10 +102,11 @@ fn scripts(root: &Path, folder: &Path) -> Result<(), String> {
             false => String::new(),
         };
         let (llvm, libraries) = ("usr/lib/llvm-23", "usr/lib/x86_64-linux-gnu");
+        let folder_of_tool = if tool == MOLD { "usr" } else { llvm };
         let root = root.display();
         let script = format!(
             "#!/bin/sh\nexec {root}/lib64/ld-linux-x86-64.so.2 --library-path {root}/{libraries}:{root}/{llvm}/lib \
-             --argv0 {tool} {root}/{llvm}/bin/{tool} {own}\"$@\"\n"
+             --argv0 {tool} {root}/{folder_of_tool}/bin/{tool} {own}\"$@\"\n"
         );
         let path = folder.join(tool);
         std::fs::write(&path, script).map_err(|error| format!("{}: {error}", path.display()))?;
