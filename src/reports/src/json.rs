@@ -3,7 +3,7 @@
 //! The caller writes an object in this order: [`begin`], then for each thread [`thread`], its frames by [`frame`], and `]}`, then [`end`].
 
 use foldsym_symbolize::json::{GivenName, address, list, named_object, number, object, string};
-use foldsym_symbolize::{Answer, Mapping, Modules, Names, Unknown};
+use foldsym_symbolize::{Answer, Mapping, Modules, Names, Signing, Unknown};
 
 use crate::{About, Report, ReportedName, Thread};
 
@@ -113,6 +113,23 @@ pub fn thread(out: &mut Vec<u8>, index: usize, thread: &Thread) {
         out.extend_from_slice(format!(":{value}").as_bytes());
     }
     out.extend_from_slice(b",\"Frames\":[");
+}
+
+/// Gives the answer for a frame to what makes signatures. `index` is the frame's index in its stack. The report's names stand where the answer
+/// has none. Who then writes the frame by [`frame`] finds damage of names again.
+pub fn sign(
+    signing: &mut Signing,
+    out: &[u8],
+    index: usize,
+    answer: &Answer,
+    names: &mut Names<'_>,
+    (modules, thread): (&Modules, &Thread),
+) {
+    names.begin(out.len());
+    let own = thread.names_for(index, answer).iter();
+    let own = own.map(|name| GivenName::new(&name.function, &name.file, name.line));
+    signing.add(answer, names, modules, own);
+    _ = names.take_damage();
 }
 
 /// Puts the answer for a frame. `index` is the frame's index in its stack. The report's names stand where the answer has none.

@@ -2,6 +2,7 @@
 //! bindings share it. The order of the keys is fixed; `schema/answers.md` describes each key.
 
 use foldsym_lookup::{DebugInfo, Frame, OriginId};
+use foldsym_signature::Signature;
 
 use crate::answer::{Answer, Symbol};
 use crate::names::Names;
@@ -292,6 +293,16 @@ fn word(out: &mut Vec<u8>, word: Option<&str>) {
         Some(word) => string(out, word.as_bytes()),
         None => out.extend_from_slice(b"null"),
     }
+}
+
+/// Writes the key `Signature` of a stack with its object.
+pub fn signature(out: &mut Vec<u8>, signature: &Signature) {
+    let Signature { text, hash, rules, .. } = signature;
+    for (key, value) in [("\"Signature\":{\"Text\":", text), (",\"Hash\":", hash), (",\"Rules\":", rules)] {
+        out.extend_from_slice(key.as_bytes());
+        string(out, value.as_bytes());
+    }
+    out.push(b'}');
 }
 
 /// Writes the object for a line of input that cannot be answered, without the brace that ends it. `address` is for a line with a single

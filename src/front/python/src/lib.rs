@@ -7,8 +7,10 @@ mod stores;
 mod tables;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use pyo3::exceptions::PyException;
+use foldsym_symbolize::{Rules, RulesError, rules_of};
+use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -46,6 +48,26 @@ fn source(given: &Bound<'_, PyAny>) -> PyResult<Source> {
         Ok(bytes) => Ok(Source::Bytes(bytes.as_bytes().to_vec())),
         Err(_) => Ok(Source::Path(given.extract()?)),
     }
+}
+
+/// The rules of signatures: the built-in ones, and those of a file (a path, or its bytes). `None` where no signatures are wanted.
+fn rules(signature: bool, given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Arc<Rules>>> {
+    let wrong = |error: RulesError| match error {
+        RulesError::Rule(error) => PyValueError::new_err(error.to_string()),
+        error => failed(error),
+    };
+    let rules = match (signature, given.map(source).transpose()?) {
+        (false, None) => return Ok(None),
+        (false, Some(_)) => return Err(PyValueError::new_err("signature_rules without signature=True")),
+        (true, None) => Rules::shipped(),
+        (true, Some(Source::Path(path))) => rules_of(Some(&path)).map_err(wrong)?,
+        (true, Some(Source::Bytes(bytes))) => {
+            let text = std::str::from_utf8(&bytes)
+                .map_err(|_| PyValueError::new_err("signature_rules: not UTF-8"))?;
+            Rules::shipped().with("<bytes>", text).map_err(|error| wrong(RulesError::Rule(error)))?
+        }
+    };
+    Ok(Some(Arc::new(rules)))
 }
 
 #[pymodule]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use foldsym_convert::{NoProgress, Options};
 use foldsym_store::{EntryInfo, ModuleId, StoreError, StoreOptions};
 use foldsym_symbolize::into_store::{IntoStoreError, convert_into, entry_of};
-use foldsym_symbolize::{GivenStack, Requests, Stack};
+use foldsym_symbolize::{GivenStack, Requests, Signing, Stack};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -120,12 +120,27 @@ impl Symbolizer {
     /// >>> [answer] = engine.stack([0x1010], [{"id": "11" * 20, "name": "other", "base": 0x1000}])
     /// >>> answer["ModuleName"], answer["Unknown"]["Kind"]
     /// ('other', 'absent')
+    ///
+    /// With `signature` it gives a dictionary of the answers (`Frames`) and the bucket of the stack (`Signature`). `signature_rules` is a
+    /// file of rules, its path or its bytes.
+    ///
+    /// >>> engine = foldsym.Symbolizer(search=["demo.fsym"])
+    /// >>> stack = engine.stack([0x20129b, 0x201fbd], [{"name": "demo", "base": 0x200000}], signature=True)
+    /// >>> stack["Signature"]["Text"].split(" | ")[0], len(stack["Signature"]["Hash"]), len(stack["Frames"])
+    /// ('demo::print_address', 16, 2)
+    #[pyo3(signature = (frames, modules, *, signature = false, signature_rules = None))]
     fn stack<'py>(
         &self,
         py: Python<'py>,
         frames: &Bound<'py, PyAny>,
         modules: &Bound<'py, PyAny>,
+        signature: bool,
+        signature_rules: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let rules = crate::rules(signature, signature_rules)?;
+        if rules.is_some() && !self.engine.lists_candidates() {
+            return Err(PyValueError::new_err("signature=True needs a Symbolizer with candidates"));
+        }
         let request = PyDict::new(py);
         request.set_item("frames", frames)?;
         request.set_item("modules", modules)?;
@@ -135,11 +150,17 @@ impl Symbolizer {
             let given = GivenStack::parse(json.as_bytes()).map_err(|error| error.to_string())?;
             let request = Requests::default().parse(&given, None).map_err(|error| error.to_string())?;
             let mut out = Vec::new();
+            let stack = Stack::new(&request.modules, request.frames);
             // A worker belongs to one thread. The engine, which all threads share, keeps the files open.
-            self.engine.worker().write_json(&Stack::new(&request.modules, request.frames), &mut out);
+            let mut worker = self.engine.worker();
+            match rules {
+                Some(rules) => worker.write_signed_json(&stack, &mut Signing::new(rules), &mut out),
+                None => worker.write_json(&stack, &mut out),
+            }
             Ok::<_, String>(out)
         });
-        loads(py, &answer.map_err(PyValueError::new_err)?)?.get_item("Frames")
+        let answer = loads(py, &answer.map_err(PyValueError::new_err)?)?;
+        if signature { Ok(answer) } else { answer.get_item("Frames") }
     }
 
     /// How many symbol files were opened so far, and how many bytes they have. A file of a remote store counts as well when this

@@ -109,12 +109,12 @@ pub(crate) struct Symbolize {
     pub(crate) inputs: Vec<PathBuf>,
     /// Reads a Parquet file with one stack per row instead of reports
     #[cfg(feature = "parquet")]
-    #[arg(long, value_name = "IN.parquet", requires = "output", conflicts_with_all = ["inputs", "json", "text", "format", "certainty", "style", "collapsed", "pprof", "otlp", "callers", "event", "open_paths", "sections", "signature"], hide_short_help = true)]
+    #[arg(long, value_name = "IN.parquet", requires = "output", conflicts_with_all = ["inputs", "json", "text", "format", "certainty", "style", "collapsed", "pprof", "otlp", "callers", "event", "open_paths", "sections"], hide_short_help = true)]
     pub(crate) parquet: Option<PathBuf>,
     /// A Parquet file in place of text: the rows of --parquet with their answers, or a row for each thread of the reports; - is standard
     /// output
     #[cfg(feature = "parquet")]
-    #[arg(short, long, value_name = "OUT.parquet", conflicts_with_all = ["json", "text", "certainty", "style", "collapsed", "pprof", "otlp", "signature"])]
+    #[arg(short, long, value_name = "OUT.parquet", conflicts_with_all = ["json", "text", "certainty", "style", "collapsed", "pprof", "otlp"])]
     pub(crate) output: Option<PathBuf>,
     /// Format of the reports (default: found by content)
     #[arg(long, value_name = "F", value_parser = report_format, hide_short_help = true)]

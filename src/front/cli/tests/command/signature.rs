@@ -158,3 +158,29 @@ fn a_report_has_those_of_its_threads() {
     let text = foldsym(&["symbolize", "--signature", report]).out;
     assert_eq!(text.lines().filter(|line| line.starts_with("signature ")).count(), threads.len());
 }
+
+/// A line may ask for itself; its JSON has a signature then, by the rules that ship.
+#[test]
+fn a_stack_of_json_asks_for_its_signature() {
+    let fsym = fsym();
+    let line = |more: &str| {
+        let module = r#"{"name": "program", "base": "0x200000"}"#;
+        let frames = r#"["0x209939", "0x209df6", "0x20a59f", "0x20ae1b"]"#;
+        format!("{{\"modules\": [{module}], \"frames\": {frames}, {more}\"id\": 1}}")
+    };
+    let lines = [line(""), line("\"signature\": true, "), line("\"signature\": \"mine\", ")].join("\n");
+    let with = |args: &[&str]| {
+        foldsym_with(&[&["stack", "--search", fsym.str(), "--json"], args].concat(), &lines).json()
+    };
+    let (plain, all) = (with(&[]), with(&["--signature"]));
+    let text = "f6_1 | in67_0 | K20_0::K20_0";
+    assert!(plain[0].get("Signature").is_none() && plain[2].get("Signature").is_none());
+    assert_eq!((&plain[1]["Signature"]["Text"], plain[1].get("signature")), (&text.into(), None));
+    assert_eq!(plain[2]["signature"], "mine");
+    for line in &all {
+        assert_eq!((&line["Signature"], &line["Frames"]), (&all[0]["Signature"], &plain[0]["Frames"]));
+    }
+    // Of text nothing can ask but the option.
+    let text = foldsym_with(&["stack", "--search", fsym.str()], &line("\"signature\": true, "));
+    assert!(!text.out.contains("signature"), "{text:?}");
+}

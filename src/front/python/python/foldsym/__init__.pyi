@@ -1,6 +1,6 @@
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Any, Protocol, TypeAlias, final
+from typing import Any, Literal, Protocol, TypeAlias, final, overload
 
 __all__ = ["FoldsymError", "RecordBatch", "Store", "SymbolFile", "Symbolizer", "convert", "symbolize_batch"]
 
@@ -42,9 +42,19 @@ class Symbolizer:
         candidates: bool = True,
         demangle: bool = True,
     ) -> Symbolizer: ...
+    @overload
     def stack(
-        self, frames: Sequence[int | str | dict[str, Any]], modules: Sequence[dict[str, Any]]
+        self, frames: Sequence[int | str | dict[str, Any]], modules: Sequence[dict[str, Any]], *, signature: Literal[False] = False
     ) -> list[dict[str, Any]]: ...
+    @overload
+    def stack(
+        self,
+        frames: Sequence[int | str | dict[str, Any]],
+        modules: Sequence[dict[str, Any]],
+        *,
+        signature: Literal[True],
+        signature_rules: _Source | None = None,
+    ) -> dict[str, Any]: ...
     def opened(self) -> dict[str, int]: ...
 
 def convert(
@@ -87,4 +97,6 @@ def symbolize_batch(
     threads: int = 1,
     fields: Sequence[str] | None = None,
     views: bool = False,
+    signature: bool = False,
+    signature_rules: _Source | None = None,
 ) -> RecordBatch: ...

@@ -6,7 +6,6 @@
 use std::path::Path;
 
 use foldsym_reports::{Opened, Options, Reader, Thread, json};
-use foldsym_symbolize::json::GivenName;
 use foldsym_symbolize::{
     AddressKind, Answer, Form, Innermost, Modules, Names, Query, StackFrame, Symbolizer, Worker,
 };
@@ -198,12 +197,7 @@ impl StackPrinter<'_> {
         let put = |answer: &Answer, names: &mut Names<'_>| {
             let out = &mut output.text;
             if let Some(Signatures { signing, .. }) = signatures.as_mut() {
-                names.begin(out.len());
-                let own = thread.names_for(index, answer).iter();
-                let own = own.map(|name| GivenName::new(&name.function, &name.file, name.line));
-                signing.add(answer, names, modules, own);
-                // Who prints the frame finds the damage again.
-                _ = names.take_damage();
+                json::sign(signing, out, index, answer, names, (modules, thread));
             }
             if !with_frames {
                 index += 1;
