@@ -10,6 +10,9 @@ use crate::objects::ObjectAnswer;
 pub use crate::quote::string;
 use crate::unknown::Unknown;
 
+/// The version of the keys of answers (`schema/answers.md`).
+pub const VERSION: u32 = 2;
+
 /// Writes a decimal number.
 pub fn number(out: &mut Vec<u8>, value: impl Into<u64>) {
     // The largest number of 64 bits has 20 digits.
@@ -167,6 +170,13 @@ fn rest(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>) {
     if let Some(count) = answer.candidate_count {
         out.extend_from_slice(b",\"CandidateCount\":");
         number(out, count);
+    }
+    // A candidate that is the only one is the answer, which is not repeated.
+    if let ([only], Some(1)) = (&answer.candidates[..], answer.candidate_count) {
+        out.extend_from_slice(b",\"How\":");
+        string(out, only.how.as_bytes());
+    }
+    if answer.candidate_count.is_some_and(|count| count > 1) {
         out.extend_from_slice(b",\"Candidates\":");
         list(out, &answer.candidates, |out, candidate| {
             // Without room the list gets only commas. `has_room` notes damage, and the writer of the answer then replaces the text.

@@ -81,7 +81,9 @@ def elements(row, line):
     for index, answer in enumerate(line["Frames"]):
         for at, symbol in enumerate(answer["Symbol"]):
             inlined = at + 1 < len(answer["Symbol"])
-            candidates = [] if inlined else [one["LinkageName"] or None for one in answer.get("Candidates", [])]
+            # The only candidate is the answer, which is not repeated.
+            alone = answer["Symbol"][-1:] if answer.get("CandidateCount") == 1 else []
+            candidates = [] if inlined else [one["LinkageName"] or None for one in answer.get("Candidates", alone)]
             out.append(
                 {
                     "frame": index,

@@ -122,6 +122,9 @@ pub(crate) struct Symbolize {
     /// Prints one JSON object per report, each on one line
     #[arg(long, conflicts_with_all = ["text", "collapsed", "pprof", "otlp"])]
     pub(crate) json: bool,
+    /// Writes only these keys of each frame in --json, where they are known: the words of `foldsym stack --fields`, and trust
+    #[arg(long, value_name = "LIST", value_parser = foldsym_symbolize::Fields::parse, requires = "json", hide_short_help = true)]
+    pub(crate) fields: Option<foldsym_symbolize::Fields>,
     /// Prints text: the default
     #[arg(long, hide_short_help = true)]
     pub(crate) text: bool,

@@ -135,6 +135,75 @@ fn fields_are_chosen() {
     assert_eq!(fsym.run_with("stack", &["--fields", "line"], DIRECT).code, 2);
 }
 
+/// Fields of a report are those of `stack`, with the names that the report has itself, and how each frame was found.
+#[test]
+fn fields_of_a_report_are_chosen() {
+    let reports = concat!(env!("CARGO_MANIFEST_DIR"), "/../../reports/tests/reports");
+    let (asan, dump) = (format!("{reports}/asan.txt"), format!("{reports}/crash.dmp"));
+    let crash = format!("{reports}/crash");
+    let few = |list: &str, report: &str| {
+        foldsym(&["symbolize", "--json", "--search", &crash, "--fields", list, report]).json()[0].clone()
+    };
+    let all = |report: &str| foldsym(&["symbolize", "--json", "--search", &crash, report]).json()[0].clone();
+    let frames = |report: &serde_json::Value| -> Vec<serde_json::Value> {
+        let threads = report["Threads"].as_array().unwrap().iter();
+        threads.flat_map(|thread| thread["Frames"].as_array().unwrap().clone()).collect()
+    };
+    for report in [&asan, &dump] {
+        let (chosen, whole) = (few("function,line,certainty,trust,unknown", report), all(report));
+        assert_eq!(chosen["Modules"], whole["Modules"]);
+        let (chosen, whole) = (frames(&chosen), frames(&whole));
+        assert_eq!(chosen.len(), whole.len());
+        for (chosen, whole) in chosen.iter().zip(&whole) {
+            let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+            for key in ["Certainty", "Source", "Trust"] {
+                assert_eq!(text(&chosen[key]), text(&whole[key]), "{key}");
+            }
+            assert_eq!(text(&chosen["Unknown"]), text(&whole["Unknown"]["Kind"]));
+            let named = |answer: &serde_json::Value| -> Vec<(String, u64)> {
+                let of = answer["Symbol"].as_array().cloned().unwrap_or_default();
+                let of = of.iter().map(|one| (text(&one["FunctionName"]), one["Line"].as_u64().unwrap_or(0)));
+                of.filter(|(name, _)| !name.is_empty()).collect()
+            };
+            assert_eq!(named(chosen), named(whole));
+            assert!(chosen.get("Address").is_none() && chosen.get("FileName").is_none());
+        }
+        let has = |key: &str| whole.iter().any(|frame| frame.get(key).is_some());
+        assert!(if report == &asan { has("Source") } else { has("Trust") });
+    }
+    let usage = foldsym(&["symbolize", "--fields", "line", &asan]);
+    assert!(usage.code == 2 && usage.err.contains("--json"), "{usage:?}");
+}
+
+/// `benches` has the whole input: `stacks` writes 100,000 such lines.
+#[test]
+fn few_fields_take_no_more_than_the_stacks() {
+    let built = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testbins/built");
+    let fleet = foldsym_benches::stacks::Fleet::of(&built).unwrap();
+    let mut numbers = foldsym_benches::stacks::Numbers::new(1);
+    let lines: String = (0..300).map(|id| fleet.line(id, &mut numbers) + "\n").collect();
+    let mut search = vec!["stack", "--json"];
+    for module in &fleet.modules {
+        search.extend(["--search", module.program.to_str().unwrap()]);
+    }
+    let ran = |more: &[&str]| {
+        let ran = foldsym_with(&[&search[..], more].concat(), &lines);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        ran
+    };
+    let few = ran(&["--fields", "function,file,line,certainty"]);
+    let share = |bytes: usize| bytes as f64 / lines.len() as f64;
+    assert!(share(few.out.len()) <= 1.2, "{}", share(few.out.len()));
+    let all = ran(&[]);
+    assert!(share(all.out.len()) <= 2.0, "{}", share(all.out.len()));
+    let known = |line: &serde_json::Value| {
+        let frames = line["Frames"].as_array().unwrap().iter();
+        frames.filter(|frame| !frame["Certainty"].is_null()).count()
+    };
+    let frames: usize = all.json().iter().map(|line| line["Frames"].as_array().unwrap().len()).sum();
+    assert_eq!(all.json().iter().map(known).sum::<usize>(), frames, "each frame has a function");
+}
+
 #[test]
 fn long_stacks_and_recursion_are_answered() {
     let fsym = fsym();

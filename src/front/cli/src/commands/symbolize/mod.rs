@@ -7,7 +7,7 @@ use std::path::Path;
 
 use foldsym_reports::{Opened, Options, Reader, Thread, json};
 use foldsym_symbolize::{
-    AddressKind, Answer, Form, Innermost, Modules, Names, Query, StackFrame, Symbolizer, Worker,
+    AddressKind, Answer, Fields, Form, Innermost, Modules, Names, Query, StackFrame, Symbolizer, Worker,
 };
 
 use crate::answer::open::{Extra, symbolizer_with};
@@ -35,10 +35,10 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
     if let (Some(input), Some(output)) = (&args.parquet, &args.output) {
         return parquet::run(args, input, output);
     }
+    // Each candidate costs a lookup.
+    let wants_candidates = args.json && args.fields.is_none_or(Fields::has_candidates);
     #[cfg(feature = "parquet")]
-    let wants_candidates = args.json || args.output.is_some();
-    #[cfg(not(feature = "parquet"))]
-    let wants_candidates = args.json;
+    let wants_candidates = wants_candidates || args.output.is_some();
     let answering = Answering {
         json: wants_candidates,
         no_demangle: args.no_demangle,
@@ -73,6 +73,7 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
         worker: symbolizer.worker(),
         out: Output::new(),
         json: args.json,
+        fields: args.fields,
         marks: args.certainty.unwrap_or(Marks::Folded),
         style: args.style,
         signatures: Signatures::of(&args.signatures)?,
@@ -128,6 +129,8 @@ struct StackPrinter<'s> {
     worker: Worker<'s>,
     out: Output,
     json: bool,
+    /// The fields of JSON, if they are chosen.
+    fields: Option<Fields>,
     marks: Marks,
     style: Style,
     signatures: Option<Signatures>,
@@ -192,7 +195,7 @@ impl StackPrinter<'_> {
         let form = if self.json { Form::Json } else { Form::Plain };
         let (symbolizer, with_frames) = (self.symbolizer, self.has_frames());
         let (output, is_json, marks, style) = (&mut self.out, self.json, self.marks, self.style);
-        let signatures = &mut self.signatures;
+        let (signatures, fields) = (&mut self.signatures, self.fields);
         let (mut index, mut number) = (0, 0);
         let put = |answer: &Answer, names: &mut Names<'_>| {
             let out = &mut output.text;
@@ -203,7 +206,9 @@ impl StackPrinter<'_> {
                 index += 1;
                 return Ok(());
             }
-            if is_json {
+            if let Some(fields) = fields {
+                json::chosen_frame(out, fields, index, answer, names, (modules, thread));
+            } else if is_json {
                 json::frame(out, index, answer, names, modules, thread);
             } else {
                 let frame = thread.frames.get(index).copied().unwrap_or(StackFrame::UNKNOWN);
