@@ -79,7 +79,7 @@ impl Module {
         let text = std::fs::read_to_string(folder.join("stacks")).map_err(|error| failed(&error))?;
         let stacks: Option<Vec<_>> = text.lines().map(|line| offsets(line, start)).collect();
         Ok(Self {
-            name: format!("/opt/example/lib/lib{}.so.2", name.replace('.', "-")),
+            name: format!("/usr/lib/lib{}.so.2", name.replace('.', "-")),
             id: id.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}")),
             size: (end - start).next_multiple_of(0x1000),
             stacks: stacks.ok_or_else(|| failed(&"its stacks are not as programs record them"))?,

@@ -166,7 +166,11 @@ fn a_batch_answers_as_each_stack_alone() {
 fn a_batch_has_the_signatures_of_each_stack_alone() {
     let fleet = fleet();
     let symbolizer = fleet.symbolizer();
-    let queries = fleet.queries();
+    let mut queries = fleet.queries();
+    // A module without a file.
+    let gone = Modules::new(vec![Module::new("gone.so").at(0x1000)]);
+    let frames = [StackFrame::exact(0x1010), StackFrame::returns_to(0x1020)];
+    queries.push(Query { modules: &gone, frames: &frames, innermost: Innermost::Nothing });
     let (mut signing, mut worker) = (Signing::new(Rules::shipped()), symbolizer.worker());
     let own = |index: usize| (index % 3 == 0).then(|| GivenName::new("named_by_the_report", "a.c", 3));
     let mut alone = Vec::new();

@@ -132,7 +132,11 @@ fn columns_and_metadata_stay_and_the_version_is_added() {
 #[test]
 fn signatures_are_columns_of_the_stacks() {
     let (symbolizer, rules) = (symbolizer(), Arc::new(Rules::shipped()));
-    let signed = |kind, threads| TableOptions { signature: Some(&rules), ..options(kind, threads) };
+    let signed = |kind, threads| {
+        let mut options: TableOptions<'_> = options(kind, threads);
+        options.signature = Some(&rules);
+        options
+    };
     let mut expected = Vec::new();
     let (mut signing, mut worker) = (Signing::new(rules.clone()), symbolizer.worker());
     let mut module = Module::new("");

@@ -3,6 +3,7 @@
 
 mod conversion;
 mod files;
+mod reports;
 mod stores;
 mod tables;
 
@@ -77,6 +78,8 @@ fn _foldsym(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<stores::Store>()?;
     module.add_class::<stores::Symbolizer>()?;
     module.add_class::<tables::RecordBatch>()?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(reports::read_report, module)?)?;
     module.add_function(wrap_pyfunction!(tables::symbolize_batch, module)?)?;
     module.add_function(wrap_pyfunction!(conversion::convert, module)?)
 }

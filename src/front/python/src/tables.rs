@@ -7,7 +7,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
 use crate::failed;
-use crate::stores::{Store, Symbolizer};
 
 /// Columns of answers, for any library that takes the Arrow C data interface: `pyarrow.record_batch(answers)`,
 /// `polars.DataFrame(answers)`, `nanoarrow.Array(answers)`.
@@ -186,18 +185,7 @@ pub(crate) fn symbolize_batch(
         options.fields =
             foldsym_table::SymbolFields::of(fields.iter().map(String::as_str)).map_err(damaged)?;
     }
-    let symbolizer = match store.cast::<Symbolizer>() {
-        Ok(symbolizer) => symbolizer.clone(),
-        Err(_) => {
-            let store = match store.cast::<Store>() {
-                Ok(store) => store.get().inner.clone(),
-                // A folder that does not exist is an error: a new, empty store could answer nothing.
-                Err(_) => Store::new(store.extract()?, false)?.inner,
-            };
-            let engine = foldsym_symbolize::Symbolizer::builder().store(store).build().map_err(failed)?;
-            Bound::new(py, Symbolizer { engine })?
-        }
-    };
+    let symbolizer = crate::stores::symbolizer(py, Some(store))?;
     let engine = &symbolizer.get().engine;
     // A panic that leaves this function is a `PanicException`, which `except Exception` does not catch.
     let batch = py.detach(|| {

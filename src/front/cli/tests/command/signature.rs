@@ -139,7 +139,7 @@ fn fields_are_chosen() {
 #[test]
 fn fields_of_a_report_are_chosen() {
     let reports = concat!(env!("CARGO_MANIFEST_DIR"), "/../../reports/tests/reports");
-    let (asan, dump) = (format!("{reports}/asan.txt"), format!("{reports}/crash.dmp"));
+    let (perf, dump) = (format!("{reports}/perf.txt"), format!("{reports}/crash.dmp"));
     let crash = format!("{reports}/crash");
     let few = |list: &str, report: &str| {
         foldsym(&["symbolize", "--json", "--search", &crash, "--fields", list, report]).json()[0].clone()
@@ -149,7 +149,7 @@ fn fields_of_a_report_are_chosen() {
         let threads = report["Threads"].as_array().unwrap().iter();
         threads.flat_map(|thread| thread["Frames"].as_array().unwrap().clone()).collect()
     };
-    for report in [&asan, &dump] {
+    for report in [&perf, &dump] {
         let (chosen, whole) = (few("function,line,certainty,trust,unknown", report), all(report));
         assert_eq!(chosen["Modules"], whole["Modules"]);
         let (chosen, whole) = (frames(&chosen), frames(&whole));
@@ -169,9 +169,9 @@ fn fields_of_a_report_are_chosen() {
             assert!(chosen.get("Address").is_none() && chosen.get("FileName").is_none());
         }
         let has = |key: &str| whole.iter().any(|frame| frame.get(key).is_some());
-        assert!(if report == &asan { has("Source") } else { has("Trust") });
+        assert!(if report == &perf { has("Source") } else { has("Trust") });
     }
-    let usage = foldsym(&["symbolize", "--fields", "line", &asan]);
+    let usage = foldsym(&["symbolize", "--fields", "line", &perf]);
     assert!(usage.code == 2 && usage.err.contains("--json"), "{usage:?}");
 }
 
@@ -195,7 +195,8 @@ fn few_fields_take_no_more_than_the_stacks() {
     let share = |bytes: usize| bytes as f64 / lines.len() as f64;
     assert!(share(few.out.len()) <= 1.2, "{}", share(few.out.len()));
     let all = ran(&[]);
-    assert!(share(all.out.len()) <= 2.0, "{}", share(all.out.len()));
+    // Of these lines 3.3 times with the candidate of each exact answer.
+    assert!(share(all.out.len()) <= 3.1, "{}", share(all.out.len()));
     let known = |line: &serde_json::Value| {
         let frames = line["Frames"].as_array().unwrap().iter();
         frames.filter(|frame| !frame["Certainty"].is_null()).count()
@@ -233,7 +234,7 @@ fn a_report_has_those_of_its_threads() {
 fn a_stack_of_json_asks_for_its_signature() {
     let fsym = fsym();
     let line = |more: &str| {
-        let module = r#"{"name": "program", "base": "0x200000"}"#;
+        let module = r#"{"id": "aff8cb27efbbfee0810d8659fede21594064a3e0", "base": "0x200000"}"#;
         let frames = r#"["0x209939", "0x209df6", "0x20a59f", "0x20ae1b"]"#;
         format!("{{\"modules\": [{module}], \"frames\": {frames}, {more}\"id\": 1}}")
     };
