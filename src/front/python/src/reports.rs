@@ -5,7 +5,7 @@ use std::path::Path;
 
 use foldsym_reports::{Format, Options, Reader, Thread, json};
 use foldsym_symbolize::json::{signature, string};
-use foldsym_symbolize::{Answer, Form, Innermost, Names, Query, Signing};
+use foldsym_symbolize::{Answer, Fields, Form, Innermost, Names, Query, Signing};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -40,6 +40,7 @@ fn write(
     engine: &foldsym_symbolize::Symbolizer,
     (name, bytes): (&str, &[u8]),
     options: &Options,
+    fields: Option<Fields>,
     mut signing: Option<Signing>,
 ) -> Result<Vec<u8>, String> {
     let reader = Reader::new(engine);
@@ -60,19 +61,22 @@ fn write(
         index += 1;
         let modules = opened.report().modules_of(thread);
         let query = Query { modules, frames: &thread.frames, innermost: Innermost::Nothing };
-        let (mut frame, is_signed) = (0, signing.is_some());
+        // The text of an earlier answer has all keys, and no names for a signature.
+        let (mut frame, is_usual) = (0, signing.is_none() && fields.is_none());
         let each = |answer: &Answer, names: &mut Names<'_>| {
             if let Some(signing) = &mut signing {
                 json::sign(signing, &out, frame, answer, names, (modules, thread));
             }
-            json::frame(&mut out, frame, answer, names, modules, thread);
+            match fields {
+                Some(fields) => json::chosen_frame(&mut out, fields, frame, answer, names, (modules, thread)),
+                None => json::frame(&mut out, frame, answer, names, modules, thread),
+            }
             frame += 1;
             Ok::<(), std::convert::Infallible>(())
         };
-        // The text of an earlier answer has no names for a signature.
-        let Ok(()) = match is_signed {
-            true => worker.answer(query, Form::Json, each),
-            false => worker.answer_json(query, each),
+        let Ok(()) = match is_usual {
+            true => worker.answer_json(query, each),
+            false => worker.answer(query, Form::Json, each),
         };
         out.push(b']');
         if let Some(signing) = &mut signing {
@@ -89,7 +93,8 @@ fn write(
 ///
 /// `source` is the path of a report, or its bytes. Its format is found by its content unless `format` says it, as `"minidump"`. `store` is a
 /// Symbolizer, a Store, or the folder of one; without it only the names that the report itself has are there. `event` reads the samples
-/// of this event alone. With `signature` each thread has the bucket of its stack; `signature_rules` is a file of rules, its path or its bytes.
+/// of this event alone. `fields` are words of `foldsym symbolize --fields`, as `["function", "line"]`: each frame has only these keys, where
+/// they are known. With `signature` each thread has the bucket of its stack; `signature_rules` is a file of rules, its path or its bytes.
 ///
 /// >>> report = foldsym.read_report(b"Stack trace of thread 7:\n#0  0x000055d0c0de1234 main (/bin/shop + 0x1234)\n", signature=True)
 /// >>> report["Format"], report["Threads"][0]["Frames"][0]["Symbol"][0]["FunctionName"]
@@ -98,14 +103,16 @@ fn write(
 /// 'main'
 #[pyfunction]
 #[pyo3(signature = (
-    source, store = None, *, format = None, event = None, signature = false, signature_rules = None
+    source, store = None, *, format = None, event = None, fields = None, signature = false, signature_rules = None
 ))]
+#[expect(clippy::too_many_arguments, reason = "each is a keyword of Python")]
 pub(crate) fn read_report<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
     store: Option<&Bound<'py, PyAny>>,
     format: Option<&str>,
     event: Option<String>,
+    fields: Option<Vec<String>>,
     signature: bool,
     signature_rules: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -119,6 +126,8 @@ pub(crate) fn read_report<'py>(
             PyValueError::new_err(format!("format {word:?}: expected one of {}", words()))
         })?);
     }
+    let fields = fields.map(|fields| Fields::parse(&fields.join(","))).transpose();
+    let fields = fields.map_err(PyValueError::new_err)?;
     let symbolizer = crate::stores::symbolizer(py, store)?;
     let engine = &symbolizer.get().engine;
     if rules.is_some() && !engine.lists_candidates() {
@@ -127,7 +136,7 @@ pub(crate) fn read_report<'py>(
     let source = crate::source(source)?;
     let written = py.detach(|| {
         let (name, bytes) = bytes(source)?;
-        write(engine, (&name, &bytes), &options, rules.map(Signing::new))
+        write(engine, (&name, &bytes), &options, fields, rules.map(Signing::new))
     });
     loads(py, &written.map_err(failed)?)
 }

@@ -93,12 +93,16 @@ def test_reports_are_those_of_the_command(store):
         assert foldsym.read_report(report.read_bytes(), engine) == {**expected, "File": "<bytes>"}
         [expected] = command("symbolize", "--search", crash, "--json", "--signature", report)
         assert foldsym.read_report(report, engine, signature=True) == expected
+        [expected] = command("symbolize", "--search", crash, "--json", "--fields", "function,line,trust", report)
+        assert foldsym.read_report(report, engine, fields=["function", "line", "trust"]) == expected
     [expected] = command("symbolize", "--json", "--event", "page-faults", "--store", store[2], REPORTS / "perf-events.txt")
     assert foldsym.read_report(REPORTS / "perf-events.txt", opened, event="page-faults") == expected
     with pytest.raises(foldsym.FoldsymError, match="gone"):
         foldsym.read_report(REPORTS / "gone")
     with pytest.raises(foldsym.FoldsymError, match="<bytes>"):
         foldsym.read_report(b"no report")
+    with pytest.raises(ValueError, match="no field `lines`"):
+        foldsym.read_report(REPORTS / "asan.txt", fields=["lines"])
     with pytest.raises(ValueError, match="expected one of .*minidump"):
         foldsym.read_report(b"", format="dmp")
     with pytest.raises(foldsym.FoldsymError):

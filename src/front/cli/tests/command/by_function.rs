@@ -72,11 +72,20 @@ fn profiles_are_counted_by_the_function_that_ran() {
 fn stacks_are_counted_as_their_innermost_frames_are_answered() {
     let fsym = Fsym::of("fold.clang-lld.set/program", &[]);
     let recorded = std::fs::read_to_string(common::program("fold.clang-lld.set").join("stacks")).unwrap();
-    let stacks: Vec<Vec<&str>> = recorded
+    let stacks: Vec<Vec<String>> = recorded
         .lines()
         .map(|line| line.split('|').next().unwrap().split_whitespace().skip(3).collect())
-        // Further out, more are folded.
-        .flat_map(|words: Vec<&str>| (0..words.len()).map(move |from| words[from..].to_vec()))
+        // Further out, more are folded. The byte before a return address is in the call.
+        .flat_map(|words: Vec<&str>| {
+            let inner = |from: usize| match from {
+                0 => words[0].to_owned(),
+                _ => format!("{:#x}", u64::from_str_radix(&words[from][2..], 16).unwrap() - 1),
+            };
+            let rest = |from: usize| words[from + 1..].iter().map(|word| (*word).to_owned());
+            (0..words.len())
+                .map(|from| [inner(from)].into_iter().chain(rest(from)).collect())
+                .collect::<Vec<_>>()
+        })
         .collect();
     let lines: String = stacks.iter().map(|words| words.join(" ") + "\n").collect();
     let answers = fsym.run_with("stack", &["--json"], &lines).json();
@@ -97,7 +106,7 @@ fn stacks_are_counted_as_their_innermost_frames_are_answered() {
         expected.entry(name(first)).or_default()[column] += 1;
         expected.entry(name(survivor)).or_default()[0] += 1;
     }
-    let module = |frames: &[&str]| {
+    let module = |frames: &[String]| {
         serde_json::json!({"modules": [{"id": "aff8cb27efbbfee0810d8659fede21594064a3e0", "base": "0x200000"}], "frames": frames})
             .to_string()
             + "\n"

@@ -92,6 +92,7 @@ def read_report(
     *,
     format: str | None = None,
     event: str | None = None,
+    fields: Sequence[str] | None = None,
     signature: bool = False,
     signature_rules: _Source | None = None,
 ) -> dict[str, Any]: ...
