@@ -125,12 +125,14 @@ fn stacks_are_counted_as_their_innermost_frames_are_answered() {
 
 #[test]
 fn what_is_not_known_is_counted_too() {
-    let perf = report("perf.txt");
-    let counts = counted(&[&perf]);
-    let collapsed = foldsym(&["symbolize", "--collapsed", &perf]).out;
-    let sum: i64 =
-        collapsed.lines().map(|line| line.rsplit(' ').next().unwrap().parse::<i64>().unwrap()).sum();
-    assert_eq!(number(&counts, "Samples"), sum);
-    assert_eq!(number(&counts, "NamedByReport") + number(&counts, "Unknown"), sum);
-    assert!(number(&counts, "NamedByReport") > 0, "{counts}");
+    // No module of this report is anywhere.
+    let text = "Stack trace of thread 1:\n#0  0x000055d0c0de1234 Cart_total (/opt/absent/shop + 0x1234)\n\n\
+                Stack trace of thread 2:\n#0  0x000055d0c0de2000 n/a (/opt/absent/shop + 0x2000)\n\
+                #1  0x000055d0c0de1234 Cart_total (/opt/absent/shop + 0x1234)\n";
+    let ran = foldsym_with(&["symbolize", "--by-function", "--json", "-"], text);
+    let counts = ran.json()[0].clone();
+    let keys = ["Samples", "BySurvivor", "NamedByReport", "Unknown"];
+    assert_eq!(keys.map(|key| number(&counts, key)), [2, 2, 1, 1], "{counts}");
+    assert_eq!(keys.map(|key| number(of(&counts, "Cart_total"), key)), [1, 1, 1, 0], "{counts}");
+    assert_eq!(keys.map(|key| number(of(&counts, "??"), key)), [1, 1, 0, 1], "{counts}");
 }

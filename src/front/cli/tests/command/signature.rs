@@ -139,7 +139,7 @@ fn fields_are_chosen() {
 #[test]
 fn fields_of_a_report_are_chosen() {
     let reports = concat!(env!("CARGO_MANIFEST_DIR"), "/../../reports/tests/reports");
-    let (perf, dump) = (format!("{reports}/perf.txt"), format!("{reports}/crash.dmp"));
+    let (perf, dump) = (format!("{reports}/perf-events.txt"), format!("{reports}/crash.dmp"));
     let crash = format!("{reports}/crash");
     let few = |list: &str, report: &str| {
         foldsym(&["symbolize", "--json", "--search", &crash, "--fields", list, report]).json()[0].clone()
