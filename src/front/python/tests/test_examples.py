@@ -23,8 +23,9 @@ from test_files import COMMAND, ROOT
 EXAMPLES = pathlib.Path(__file__).parents[1] / "examples"
 
 
-def run(name, *arguments):
-    done = subprocess.run([sys.executable, EXAMPLES / name, *map(str, arguments)], capture_output=True, text=True)
+def run(name, *arguments, **environment):
+    environment = {**os.environ, **environment}
+    done = subprocess.run([sys.executable, EXAMPLES / name, *map(str, arguments)], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -79,7 +80,8 @@ def test_buckets_in_spark(store):
     if not shutil.which("java"):
         assert os.environ.get("CI") != "true", "needs Java 17"
         pytest.skip("needs Java 17")
-    shown = run("buckets_spark.py", store)
+    submitted = "--master local[2] --conf spark.ui.enabled=false --conf spark.sql.shuffle.partitions=4 pyspark-shell"
+    shown = run("buckets_spark.py", store, PYSPARK_PYTHON=sys.executable, PYSPARK_SUBMIT_ARGS=submitted)
     answers = foldsym.symbolize_batch(pyarrow.parquet.read_table(EXAMPLES / "stacks.parquet"), store, signature=True)
     rows = pa.record_batch(answers).to_pylist()
     [(text, most)] = collections.Counter(row["signature"] for row in rows).most_common(1)
@@ -111,11 +113,12 @@ def test_readme_goes_from_lines_of_json_to_buckets(tmp_path):
     (bin / "foldsym").symlink_to(pathlib.Path(COMMAND).resolve())
     environment = {**os.environ, "PATH": f"{bin}:{os.environ['PATH']}"}
     ran = subprocess.run(["bash", "-euc", shell], cwd=tmp_path, env=environment, capture_output=True, text=True)
-    # `head` closes the pipe early.
-    shown = [re.fullmatch(r" *(\d+) ([0-9a-f]{16}) (.+)", line) for line in ran.stdout.splitlines()[:10]]
-    buckets = [(int(found.group(1)), found.group(3)) for found in shown]
+    # The conversion prints lines too.
+    shown = re.findall(r"^ *(\d+) [0-9a-f]{16} (.+)$", ran.stdout, re.MULTILINE)
+    buckets = [(int(count), text) for count, text in shown]
+    assert len(buckets) == 10, ran
     assert len((tmp_path / "signatures.txt").read_text().splitlines()) == len(lines)
-    assert " at " in ran.stdout.splitlines()[11], ran
+    assert re.search(r"^.+ at /src/fold/\w+\.cpp:\d+", ran.stdout, re.MULTILINE), ran
     ran = subprocess.run([sys.executable, "-c", python], cwd=tmp_path, capture_output=True, text=True, check=True)
     counts = [line.split(" ", 1) for line in ran.stdout.splitlines()]
     assert sorted(count for count, _ in buckets) == sorted(int(count) for count, _ in counts)
