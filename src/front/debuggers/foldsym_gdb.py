@@ -153,6 +153,11 @@ def stop():
     return STOPS[key]
 
 
+def candidates_of(answer):
+    """The functions that may have run. One that is alone is the answer itself, without a list."""
+    return answer.get("Candidates") or [{"Symbol": answer["Symbol"], "How": answer["How"]}]
+
+
 def mark(answer):
     evidence = answer["Evidence"]
     if evidence is None:
@@ -213,7 +218,7 @@ class Candidates(gdb.Command):
 
     def put(self, answer):
         gdb.write("%s\n" % mark(answer))
-        for one in answer.get("Candidates", []):
+        for one in candidates_of(answer):
             place = one["Symbol"][-1]
             gdb.write("  %s at %s:%d (%s)\n" % (place["FunctionName"], place["FileName"], place["Line"], one["How"]))
 

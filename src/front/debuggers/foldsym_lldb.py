@@ -109,6 +109,11 @@ def stop(thread):
     return STOPS[key][1]
 
 
+def candidates_of(answer):
+    """The functions that may have run. One that is alone is the answer itself, without a list."""
+    return answer.get("Candidates") or [{"Symbol": answer["Symbol"], "How": answer["How"]}]
+
+
 def mark(answer):
     evidence = answer["Evidence"]
     if evidence is None:
@@ -153,7 +158,7 @@ def candidates(debugger, argument, context, result, _):
         listed = [(frame.GetFrameID(), found[1])]
     for index, answer in listed:
         result.AppendMessage("#%d  %s" % (index, mark(answer)))
-        for one in answer.get("Candidates", []):
+        for one in candidates_of(answer):
             place = one["Symbol"][-1]
             result.AppendMessage("  %s at %s:%d (%s)" % (place["FunctionName"], place["FileName"], place["Line"], one["How"]))
 

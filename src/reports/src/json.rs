@@ -3,7 +3,7 @@
 //! The caller writes an object in this order: [`begin`], then for each thread [`thread`], its frames by [`frame`], and `]}`, then [`end`].
 
 use foldsym_symbolize::json::{GivenName, address, list, named_object, number, object, string};
-use foldsym_symbolize::{Answer, Mapping, Modules, Names, Unknown};
+use foldsym_symbolize::{Answer, Fields, Mapping, Modules, Names, Signing, Unknown};
 
 use crate::{About, Report, ReportedName, Thread};
 
@@ -115,6 +115,23 @@ pub fn thread(out: &mut Vec<u8>, index: usize, thread: &Thread) {
     out.extend_from_slice(b",\"Frames\":[");
 }
 
+/// Gives the answer for a frame to what makes signatures. `index` is the frame's index in its stack. The report's names stand where the answer
+/// has none. Who then writes the frame by [`frame`] finds damage of names again.
+pub fn sign(
+    signing: &mut Signing,
+    out: &[u8],
+    index: usize,
+    answer: &Answer,
+    names: &mut Names<'_>,
+    (modules, thread): (&Modules, &Thread),
+) {
+    names.begin(out.len());
+    let own = thread.names_for(index, answer).iter();
+    let own = own.map(|name| GivenName::new(&name.function, &name.file, name.line));
+    signing.add(answer, names, modules, own);
+    _ = names.take_damage();
+}
+
 /// Puts the answer for a frame. `index` is the frame's index in its stack. The report's names stand where the answer has none.
 pub fn frame(
     out: &mut Vec<u8>,
@@ -142,6 +159,34 @@ pub fn frame(
         string(out, trust.text().as_bytes());
     }
     out.push(b'}');
+}
+
+/// As [`frame`], with the chosen keys alone, each only where its value is known.
+pub fn chosen_frame(
+    out: &mut Vec<u8>,
+    fields: Fields,
+    index: usize,
+    answer: &Answer,
+    names: &mut Names<'_>,
+    (modules, thread): (&Modules, &Thread),
+) {
+    if index > 0 {
+        out.push(b',');
+    }
+    let start = out.len();
+    names.begin(start);
+    let module = answer.module.and_then(|module| modules.get(module));
+    let trust = thread.trust.get(index).map(|trust| trust.text());
+    let put = |out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>, own: &[ReportedName]| {
+        let own = own.iter().map(|name| GivenName::new(&name.function, &name.file, name.line));
+        let own: Vec<GivenName<'_>> = own.collect();
+        fields.report_object(out, answer, names, module, (ReportedName::SOURCE, &own), trust);
+    };
+    put(out, answer, names, thread.names_for(index, answer));
+    if let Some(why) = names.take_damage() {
+        out.truncate(start);
+        put(out, &answer.without(why), names, thread.names_of(index));
+    }
 }
 
 fn object_of(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>, module: &str, own: &[ReportedName]) {

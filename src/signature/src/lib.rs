@@ -33,4 +33,4 @@ mod rules;
 mod signer;
 
 pub use rules::{Class, RuleError, Rules};
-pub use signer::{Function, Signature, Signer};
+pub use signer::{Counted, Function, Signature, Signer};

@@ -57,7 +57,7 @@ pub struct Signature {
 /// A name in the form of signatures, and what the rules say of it.
 #[derive(Clone)]
 struct Known {
-    name: Box<str>,
+    name: Arc<str>,
     class: Found,
     begins: bool,
 }
@@ -67,25 +67,31 @@ struct Known {
 struct Candidates {
     count: usize,
     /// The functions that are innermost in all candidates.
-    shared: Vec<(Box<str>, Class)>,
+    shared: Vec<(Arc<str>, Class)>,
     /// What the names of the other candidates' outermost functions begin with.
     beginning: String,
     /// The functions of the candidate whose outermost one has the smallest name.
-    smallest: Vec<(Box<str>, Class)>,
+    smallest: Vec<(Arc<str>, Class)>,
 }
+
+/// What counts of a frame, kept for the same frame in other stacks ([`Signer::counted`]).
+#[derive(Clone, Debug, Default)]
+pub struct Counted(Vec<(Arc<str>, Class, bool)>);
 
 /// Makes signatures, one stack after another. Frames are given innermost first; [`Signer::finish`] ends a stack.
 pub struct Signer {
     rules: Arc<Rules>,
-    known: HashMap<Box<str>, Known>,
-    modules: HashMap<Box<str>, Found>,
-    files: HashMap<Box<str>, Found>,
+    known: HashMap<Arc<str>, Known>,
+    modules: HashMap<Arc<str>, Found>,
+    files: HashMap<Arc<str>, Found>,
     kept: usize,
     /// By class: the functions that may be in the text.
-    found: [Vec<Box<str>>; 4],
+    found: [Vec<Arc<str>>; 4],
     /// The same before the last function at which stacks begin.
-    inside: [Vec<Box<str>>; 4],
+    inside: [Vec<Arc<str>>; 4],
     candidates: Candidates,
+    /// What counts of the frame that is kept at the moment.
+    counted: Option<Counted>,
 }
 
 impl Signer {
@@ -100,6 +106,31 @@ impl Signer {
             found: Default::default(),
             inside: Default::default(),
             candidates: Candidates::default(),
+            counted: None,
+        }
+    }
+
+    /// What counts of the frame that `add` adds; no stack gets it. Frames that come again cost little this way: [`Signer::again`] adds what was kept.
+    ///
+    /// ```
+    /// use foldsym_signature::{Function, Rules, Signer};
+    ///
+    /// let mut signer = Signer::new(Rules::shipped());
+    /// let main = signer.counted(|signer| signer.known("mail", [Function::new("main")]));
+    /// assert_eq!(signer.finish().text, "??");
+    /// signer.again(&main);
+    /// assert_eq!(signer.finish().text, "main");
+    /// ```
+    pub fn counted(&mut self, add: impl FnOnce(&mut Self)) -> Counted {
+        self.counted = Some(Counted::default());
+        add(self);
+        self.counted.take().unwrap_or_default()
+    }
+
+    /// Adds a frame that [`Signer::counted`] gave.
+    pub fn again(&mut self, frame: &Counted) {
+        for (name, class, begins) in &frame.0 {
+            self.add(name.clone(), *class, *begins);
         }
     }
 
@@ -139,7 +170,7 @@ impl Signer {
     /// ```
     pub fn candidate<'f>(&mut self, module: &str, functions: impl IntoIterator<Item = Function<'f>>) {
         let functions = functions.into_iter().filter_map(|function| self.function(module, function));
-        let own: Vec<(Box<str>, Class)> = functions.map(|(known, class)| (known.name, class)).collect();
+        let own: Vec<(Arc<str>, Class)> = functions.map(|(known, class)| (known.name, class)).collect();
         // A candidate without a name says nothing.
         let Some((outermost, _)) = own.last() else { return };
         let all = &mut self.candidates;
@@ -195,7 +226,10 @@ impl Signer {
         Signature { text, hash, rules }
     }
 
-    fn add(&mut self, name: Box<str>, class: Class, begins: bool) {
+    fn add(&mut self, name: Arc<str>, class: Class, begins: bool) {
+        if let Some(counted) = &mut self.counted {
+            return counted.0.push((name, class, begins));
+        }
         if begins {
             if self.found.iter().any(|names| !names.is_empty()) {
                 self.inside = std::mem::take(&mut self.found);
@@ -261,7 +295,7 @@ impl Signer {
 }
 
 /// A name as it stands in a text: of a bounded length, and on one line.
-fn cut(mut name: String) -> Box<str> {
+fn cut(mut name: String) -> Arc<str> {
     if name.contains(char::is_control) {
         name = name.replace(char::is_control, "?");
     }
@@ -270,7 +304,7 @@ fn cut(mut name: String) -> Box<str> {
         name.truncate(end);
         name.push_str("...");
     }
-    name.into_boxed_str()
+    name.into()
 }
 
 #[cfg(test)]

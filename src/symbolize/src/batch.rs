@@ -29,6 +29,8 @@ pub struct BatchFrame {
     pub answer: u32,
     /// The module that has the address, as an index of its stack's modules.
     pub module: Option<u32>,
+    /// As [`Answer::module_offset`], which answers that frames share do not have.
+    pub offset: Option<u64>,
 }
 
 /// The frames of many stacks, and buffers that are reused.
@@ -134,7 +136,7 @@ impl Worker<'_> {
                     Ok(placed) => placed,
                     Err((module, why)) => {
                         batch.unknown.push((index, why));
-                        Placed { module, given: frame.place.given(), ..Placed::NOWHERE }
+                        Placed::without_file(query.modules, module, frame.place)
                     }
                 };
                 if let (Some(file), Some(address)) = (placed.file, placed.address.lookup_address()) {
@@ -215,7 +217,9 @@ impl Worker<'_> {
             let bases = &batch.bases[start..end];
             let whole = !bases.contains(&Base::Damaged) && matches!(query.innermost, Innermost::Nothing);
             // The frames are added in advance, since answers for folded code are made from the outermost frame inwards.
-            batch.frames.resize(first + query.frames.len(), BatchFrame { answer: 0, module: None });
+            batch
+                .frames
+                .resize(first + query.frames.len(), BatchFrame { answer: 0, module: None, offset: None });
             let mut is_done = whole;
             if whole {
                 let folded = bases.contains(&Base::Grouped);
@@ -247,7 +251,7 @@ impl Worker<'_> {
                         }
                     };
                     batch.frames[first + index - start] =
-                        BatchFrame { answer, module: module.map(|at| at as u32) };
+                        BatchFrame { answer, module: module.map(|at| at as u32), offset: placed.offset };
                 }
             } else {
                 // `by_itself` finds the reasons of this stack again. Skipped here, since the next stack expects its own reasons first.
@@ -395,7 +399,8 @@ impl Worker<'_> {
                 None => each(at, Some(usize::MAX - at as usize), answer, &mut names),
                 Some(why) => each(at, None, &answer.without(why), &mut names),
             }
-            made.push(BatchFrame { answer: at, module: answer.module.map(|at| at as u32) });
+            let (module, offset) = (answer.module.map(|at| at as u32), answer.module_offset);
+            made.push(BatchFrame { answer: at, module, offset });
             Ok::<(), std::convert::Infallible>(())
         });
         batch.answers += made.len() as u32;

@@ -5,7 +5,7 @@ use foldsym_lookup::Frame;
 use foldsym_store::{DebugId, ModuleId};
 
 use crate::answer::{Answer, Symbol};
-use crate::json::{address, list, number, string};
+use crate::json::{GivenName, address, list, number, string};
 use crate::names::Names;
 use crate::stack::Module;
 
@@ -27,6 +27,7 @@ const WORDS: &[(&str, Fields)] = &[
     ("evidence", Fields::EVIDENCE),
     ("candidates", Fields::CANDIDATES),
     ("unknown", Fields::UNKNOWN),
+    ("trust", Fields::TRUST),
 ];
 
 /// Which fields of answers are written: a set.
@@ -50,6 +51,17 @@ impl Fields {
     const EVIDENCE: Self = Self(1 << 13);
     const CANDIDATES: Self = Self(1 << 14);
     const UNKNOWN: Self = Self(1 << 15);
+    const TRUST: Self = Self(1 << 16);
+    /// Those of the elements of `Symbol`.
+    const OF_FUNCTIONS: Self = Self(
+        Self::FUNCTION.0
+            | Self::QUALIFIED.0
+            | Self::LINKAGE.0
+            | Self::FILE.0
+            | Self::LINE.0
+            | Self::COLUMN.0
+            | Self::DECLARATION.0,
+    );
 
     /// Reads words with commas between them.
     ///
@@ -87,6 +99,74 @@ impl Fields {
     pub fn object(self, out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>, module: Option<&Module>) {
         out.push(b'{');
         let start = out.len();
+        self.keys(out, start, answer, names, module);
+        out.push(b'}');
+    }
+
+    /// Writes the object of a frame of a report: with the functions that the report itself names there, innermost first, in place of the answer's,
+    /// a key `Source` of the word beside them, and a key `Trust`. Without such functions it is as [`Fields::object`].
+    pub fn report_object<'n>(
+        self,
+        out: &mut Vec<u8>,
+        answer: &Answer,
+        names: &mut Names<'_>,
+        module: Option<&Module>,
+        (source, functions): (&str, &[GivenName<'n>]),
+        trust: Option<&str>,
+    ) {
+        out.push(b'{');
+        let start = out.len();
+        self.keys(out, start, answer, names, module);
+        if !functions.is_empty() && self.has(Self::OF_FUNCTIONS) {
+            key(out, start, "Symbol");
+            list(out, functions, |out, given| self.given(out, given, names));
+            key(out, start, "Source");
+            string(out, source.as_bytes());
+        }
+        if let Some(trust) = trust.filter(|_| self.has(Self::TRUST)) {
+            key(out, start, "Trust");
+            string(out, trust.as_bytes());
+        }
+        out.push(b'}');
+    }
+
+    /// A function that the report names.
+    fn given(self, out: &mut Vec<u8>, given: &GivenName<'_>, names: &mut Names<'_>) {
+        out.push(b'{');
+        let start = out.len();
+        if self.has(Self::FUNCTION) {
+            key(out, start, "FunctionName");
+            string(out, names.shown(given.function).as_bytes());
+        }
+        if self.has(Self::QUALIFIED) {
+            key(out, start, "QualifiedName");
+            let short = short(given.function.as_bytes());
+            string(out, short.as_deref().unwrap_or(given.function).as_bytes());
+        }
+        if self.has(Self::LINKAGE) {
+            key(out, start, "LinkageName");
+            string(out, given.function.as_bytes());
+        }
+        if self.has(Self::FILE) && !given.file.is_empty() {
+            key(out, start, "FileName");
+            string(out, given.file.as_bytes());
+        }
+        if self.has(Self::LINE) && given.line > 0 {
+            key(out, start, "Line");
+            number(out, given.line);
+        }
+        out.push(b'}');
+    }
+
+    /// Writes the keys of an answer. If it has frames, the caller gives no other functions.
+    fn keys(
+        self,
+        out: &mut Vec<u8>,
+        start: usize,
+        answer: &Answer,
+        names: &mut Names<'_>,
+        module: Option<&Module>,
+    ) {
         if let Some(given) = answer.address.filter(|_| self.has(Self::ADDRESS)) {
             key(out, start, "Address");
             address(out, given);
@@ -134,7 +214,6 @@ impl Fields {
             key(out, start, "Unknown");
             string(out, why.text().as_bytes());
         }
-        out.push(b'}');
     }
 
     fn module(self, out: &mut Vec<u8>, start: usize, names: &Names<'_>, module: &Module) {
@@ -163,16 +242,7 @@ impl Fields {
     }
 
     fn symbol(self, out: &mut Vec<u8>, start: usize, symbol: &Symbol, names: &mut Names<'_>) {
-        const OF_FUNCTIONS: Fields = Fields(
-            Fields::FUNCTION.0
-                | Fields::QUALIFIED.0
-                | Fields::LINKAGE.0
-                | Fields::FILE.0
-                | Fields::LINE.0
-                | Fields::COLUMN.0
-                | Fields::DECLARATION.0,
-        );
-        if !self.has(OF_FUNCTIONS) {
+        if !self.has(Self::OF_FUNCTIONS) {
             return;
         }
         key(out, start, "Symbol");

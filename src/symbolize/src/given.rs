@@ -28,6 +28,7 @@ pub struct GivenStack<'t> {
     pub(crate) modules: Option<&'t RawValue>,
     pub(crate) frames: Option<&'t RawValue>,
     pub(crate) vptr: Option<&'t RawValue>,
+    is_signed: bool,
     /// By key.
     echo: Vec<(Cow<'t, str>, &'t RawValue)>,
 }
@@ -78,6 +79,11 @@ impl<'t> GivenStack<'t> {
     /// Whether there is a list of frames.
     pub fn has_frames(&self) -> bool {
         self.frames.is_some_and(|frames| frames.get().starts_with('['))
+    }
+
+    /// Whether the stack asks for its signature: its key `signature` is true.
+    pub fn wants_signature(&self) -> bool {
+        self.is_signed
     }
 
     /// What the answer repeats, also where the object is not a stack: `id`, and all keys that are not known here, by key. Values are text
@@ -151,7 +157,11 @@ impl<'de> Visitor<'de> for Keys {
                 "modules" => given.modules = Some(value),
                 "frames" => given.frames = Some(value),
                 // Keys of the answer are not repeated: an object has each key once.
-                "Frames" | "Error" => {}
+                "Frames" | "Error" | "Signature" => {}
+                // Another value is the caller's own, such as the signature that a crash service gave before.
+                "signature" if matches!(value.get(), "true" | "false") => {
+                    given.is_signed = value.get() == "true";
+                }
                 _ => {
                     if key == "vptr" {
                         given.vptr = Some(value);
@@ -221,6 +231,21 @@ impl<'de, const MAX: usize> Visitor<'de> for Elements<MAX> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_signature_is_asked_for_by_a_boolean() {
+        for (text, wants, echo) in [
+            ("{\"signature\": true}", true, None),
+            ("{\"signature\": false}", false, None),
+            ("{\"signature\": \"main\"}", false, Some("\"main\"")),
+            ("{\"Signature\": 1}", false, None),
+            ("{}", false, None),
+        ] {
+            let given = GivenStack::parse(text.as_bytes()).unwrap();
+            assert_eq!(given.wants_signature(), wants, "{text}");
+            assert_eq!(given.echo().next().map(|(_, value)| value).as_deref(), echo, "{text}");
+        }
+    }
 
     #[test]
     fn keys_are_read_and_values_are_not() {

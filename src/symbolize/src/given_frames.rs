@@ -14,6 +14,9 @@ use crate::stack::{AddressKind, Modules, ReportedAddress, StackFrame};
 /// Stacks with more frames are refused: no stack of a program is that deep, and answers are kept whole.
 pub const MAX_FRAMES: usize = 1 << 17;
 
+/// The keys of a frame that is an object.
+pub(crate) const KEYS: [&str; 4] = ["kind", "module", "address", "offset"];
+
 /// Reads the frames from the text of their list.
 pub(crate) fn frames(text: &str, modules: &Modules) -> Result<Vec<StackFrame>, RequestError> {
     // Trees of values take most of the time of a service, so they are parsed only if something is unusual or wrong, for the message.

@@ -2,12 +2,16 @@
 //! bindings share it. The order of the keys is fixed; `schema/answers.md` describes each key.
 
 use foldsym_lookup::{DebugInfo, Frame, OriginId};
+use foldsym_signature::Signature;
 
 use crate::answer::{Answer, Symbol};
 use crate::names::Names;
 use crate::objects::ObjectAnswer;
 pub use crate::quote::string;
 use crate::unknown::Unknown;
+
+/// The version of the keys of answers (`schema/answers.md`).
+pub const VERSION: u32 = 2;
 
 /// Writes a decimal number.
 pub fn number(out: &mut Vec<u8>, value: impl Into<u64>) {
@@ -166,6 +170,13 @@ fn rest(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>) {
     if let Some(count) = answer.candidate_count {
         out.extend_from_slice(b",\"CandidateCount\":");
         number(out, count);
+    }
+    // A candidate that is the only one is the answer, which is not repeated.
+    if let ([only], Some(1)) = (&answer.candidates[..], answer.candidate_count) {
+        out.extend_from_slice(b",\"How\":");
+        string(out, only.how.as_bytes());
+    }
+    if answer.candidate_count.is_some_and(|count| count > 1) {
         out.extend_from_slice(b",\"Candidates\":");
         list(out, &answer.candidates, |out, candidate| {
             // Without room the list gets only commas. `has_room` notes damage, and the writer of the answer then replaces the text.
@@ -292,6 +303,16 @@ fn word(out: &mut Vec<u8>, word: Option<&str>) {
         Some(word) => string(out, word.as_bytes()),
         None => out.extend_from_slice(b"null"),
     }
+}
+
+/// Writes the key `Signature` of a stack with its object.
+pub fn signature(out: &mut Vec<u8>, signature: &Signature) {
+    let Signature { text, hash, rules, .. } = signature;
+    for (key, value) in [("\"Signature\":{\"Text\":", text), (",\"Hash\":", hash), (",\"Rules\":", rules)] {
+        out.extend_from_slice(key.as_bytes());
+        string(out, value.as_bytes());
+    }
+    out.push(b'}');
 }
 
 /// Writes the object for a line of input that cannot be answered, without the brace that ends it. `address` is for a line with a single

@@ -123,7 +123,7 @@ pub use query::{Innermost, Query};
 pub use readable::ReadableNames;
 pub use request::{Request, Requests};
 pub use request_error::RequestError;
-pub use signature::Signing;
+pub use signature::{BatchSigning, RulesError, Signing, rules_of};
 pub use stack::{AddressKind, Mapping, Module, Modules, OpenFile, ReportedAddress, Stack, StackFrame};
 pub use symbolizer::{BuildError, Builder, OpenedFiles, Symbolizer, Unfetched};
 pub use trampoline::TRAMPOLINES;

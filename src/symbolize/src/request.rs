@@ -54,9 +54,19 @@ impl Request {
 pub struct Requests {
     /// As they were written.
     last: Option<(String, Modules)>,
+    /// Keys of modules and frames that are not known are errors.
+    is_strict: bool,
 }
 
+/// The keys of a module.
+const MODULE_KEYS: [&str; 8] = ["id", "name", "base", "size", "bias", "start", "file_offset", "sections"];
+
 impl Requests {
+    /// Refuses keys of modules and frames that are not known. A report may have keys of others; in a call of a function they are misspelled.
+    pub fn strict() -> Self {
+        Self { is_strict: true, ..Self::default() }
+    }
+
     /// Reads an object. If it has no key `modules`, it gets the modules of `process`. `schema/answers.md` describes each key.
     ///
     /// # Errors
@@ -68,6 +78,11 @@ impl Requests {
     ) -> Result<Request, RequestError> {
         if !given.is_object {
             return Err(wrong("a stack is an object"));
+        }
+        if self.is_strict {
+            for (list, known) in [(given.modules, &MODULE_KEYS[..]), (given.frames, &given_frames::KEYS)] {
+                list.map_or(Ok(()), |list| only_known(list.get(), known))?;
+            }
         }
         let text = match (given.modules, process) {
             (Some(modules), _) => modules.get(),
@@ -84,6 +99,19 @@ impl Requests {
         self.last = Some((text.to_owned(), modules));
         Ok(request)
     }
+}
+
+/// Checks the keys of the objects in a list. What is no list, or no object, is left to its reader.
+fn only_known(list: &str, known: &[&str]) -> Result<(), RequestError> {
+    type Keys<'k> = std::collections::BTreeMap<std::borrow::Cow<'k, str>, serde::de::IgnoredAny>;
+    let elements: Vec<&RawValue> = serde_json::from_str(list).unwrap_or_default();
+    for element in elements.into_iter().filter(|element| element.get().starts_with('{')) {
+        let keys: Keys<'_> = serde_json::from_str(element.get()).unwrap_or_default();
+        if let Some(key) = keys.keys().find(|key| !known.contains(&&***key)) {
+            return Err(wrong(format!("unknown key {key:?}: expected {}", known.join(", "))));
+        }
+    }
+    Ok(())
 }
 
 /// The modules of a process, element by element.
@@ -185,6 +213,26 @@ mod tests {
         assert!(error.to_string().contains("needs \"modules\""), "{error}");
         let of_process = requests.parse(&without, Some(&one.modules)).unwrap();
         assert_eq!(of_process.modules.serial(), one.modules.serial());
+    }
+
+    #[test]
+    fn unknown_keys_are_refused_on_request() {
+        let of = |json: Value| {
+            let text = json.to_string();
+            let given = GivenStack::parse(text.as_bytes()).unwrap();
+            let read = |mut requests: Requests| requests.parse(&given, None).map(|_| ());
+            assert!(read(Requests::default()).is_ok(), "{json}");
+            read(Requests::strict()).map_err(|error| error.to_string())
+        };
+        let module =
+            |key: &str| json!({"modules": [{"name": "a", key: 1}, {"id": "abcdef"}], "frames": [1, "?"]});
+        assert_eq!(of(module("base")), Ok(()));
+        let error = of(module("bsae")).unwrap_err();
+        assert!(error.starts_with("unknown key \"bsae\": expected id, name, base,"), "{error}");
+        let frame = |key: &str| json!({"modules": [], "frames": [1, {"address": 1, key: "exact"}]});
+        assert_eq!(of(frame("kind")), Ok(()));
+        let error = of(frame("kinds")).unwrap_err();
+        assert_eq!(error, "unknown key \"kinds\": expected kind, module, address, offset");
     }
 
     #[test]

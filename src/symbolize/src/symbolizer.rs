@@ -237,6 +237,11 @@ impl Builder {
 }
 
 impl Symbolizer {
+    /// Whether answers list all functions that may have run ([`Builder::candidates`]), which signatures need.
+    pub fn lists_candidates(&self) -> bool {
+        self.candidates
+    }
+
     /// The default options.
     pub fn builder() -> Builder {
         Builder {

@@ -18,6 +18,7 @@ use crate::names::{Form, Names, damage};
 use crate::query::{Import, Innermost, Placed, Query};
 use crate::rank::{Caller, Ranker};
 use crate::resolve::{self, Resolver};
+use crate::signature::Signing;
 use crate::stack::{AddressKind, Mapping, Module, Modules, ReportedAddress, Stack, StackFrame, in_file_part};
 use crate::symbolizer::Symbolizer;
 use crate::texts::Texts;
@@ -119,12 +120,26 @@ impl<'s> Worker<'s> {
 
     /// Appends the JSON object of a stack, as `foldsym stack --json` prints it, without a line end.
     pub fn write_json(&mut self, stack: &Stack, out: &mut Vec<u8>) {
+        self.write_stack(stack, None, out);
+    }
+
+    /// The same with the key `Signature`. The engine must list candidates.
+    pub fn write_signed_json(&mut self, stack: &Stack, signing: &mut Signing, out: &mut Vec<u8>) {
+        self.write_stack(stack, Some(signing), out);
+    }
+
+    fn write_stack(&mut self, stack: &Stack, mut signing: Option<&mut Signing>, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"Frames\":[");
         let query = Query { modules: &stack.modules, frames: &stack.frames, innermost: Innermost::Nothing };
-        let mut first = true;
-        let Ok(()) = self.answer_json(query, |answer, names| {
+        let (mut first, is_signed) = (true, signing.is_some());
+        let each = |answer: &Answer, names: &mut Names<'_>| {
             if !std::mem::take(&mut first) {
                 out.push(b',');
+            }
+            if let Some(signing) = &mut signing {
+                signing.add(answer, names, &stack.modules, []);
+                // It is found again when the names are written.
+                _ = names.take_damage();
             }
             let module = answer.module.and_then(|module| stack.modules.get(module));
             let start = out.len();
@@ -136,8 +151,16 @@ impl<'s> Worker<'s> {
             }
             out.push(b'}');
             Ok::<(), std::convert::Infallible>(())
-        });
-        out.extend_from_slice(b"]}");
+        };
+        // The text of an earlier answer has no names for a signature.
+        let Ok(()) =
+            if is_signed { self.answer(query, Form::Json, each) } else { self.answer_json(query, each) };
+        out.push(b']');
+        if let Some(signing) = signing {
+            out.push(b',');
+            json::signature(out, &signing.finish());
+        }
+        out.push(b'}');
     }
 
     /// Answers a stack without copying names: calls `each` for each of its frames, in order. Finds and opens files as they are needed.

@@ -6,9 +6,10 @@ use std::fs;
 use std::path::Path;
 
 use foldsym_convert::{NoProgress, Options};
+use foldsym_symbolize::json::GivenName;
 use foldsym_symbolize::{
-    AddressKind, Answer, Batch, Form, Innermost, Module, Modules, NameId, Names, Query, ReportedAddress,
-    StackFrame, Symbolizer,
+    AddressKind, Answer, Batch, BatchSigning, Form, Innermost, Module, Modules, NameId, Names, Query,
+    ReportedAddress, Rules, Signing, StackFrame, Symbolizer,
 };
 
 /// Where the programs are loaded, in this order.
@@ -158,6 +159,47 @@ fn a_batch_answers_as_each_stack_alone() {
     let shown: Vec<&str> = alone.iter().flatten().map(|(text, _)| text.as_str()).collect();
     for word in ["Unique", "Exact", "Ambiguous", "NoAddress", "NoModule"] {
         assert!(shown.iter().any(|text| text.contains(word)), "{word}");
+    }
+}
+
+#[test]
+fn a_batch_has_the_signatures_of_each_stack_alone() {
+    let fleet = fleet();
+    let symbolizer = fleet.symbolizer();
+    let mut queries = fleet.queries();
+    // A module without a file.
+    let gone = Modules::new(vec![Module::new("gone.so").at(0x1000)]);
+    let frames = [StackFrame::exact(0x1010), StackFrame::returns_to(0x1020)];
+    queries.push(Query { modules: &gone, frames: &frames, innermost: Innermost::Nothing });
+    let (mut signing, mut worker) = (Signing::new(Rules::shipped()), symbolizer.worker());
+    let own = |index: usize| (index % 3 == 0).then(|| GivenName::new("named_by_the_report", "a.c", 3));
+    let mut alone = Vec::new();
+    for query in &queries {
+        let mut index = 0;
+        let Ok(()) = worker.answer(*query, Form::Plain, |answer, names| {
+            signing.add(answer, names, query.modules, own(index));
+            index += 1;
+            Ok::<(), Infallible>(())
+        });
+        alone.push(signing.finish());
+    }
+    let mut batch = Batch::new();
+    for size in [1, 7, queries.len()] {
+        let mut together = Vec::new();
+        for part in queries.chunks(size) {
+            let mut signing = BatchSigning::new(Rules::shipped());
+            worker.answer_batch(part, &mut batch, |_, _, answer, names| signing.answer(answer, names));
+            for (index, query) in part.iter().enumerate() {
+                let given = |frame: usize| own(frame).map(|given| (frame, given));
+                let given: Vec<_> = (0..query.frames.len()).filter_map(given).collect();
+                together.push(signing.signature(batch.stack(index), query.modules, &given));
+            }
+        }
+        assert_eq!(together, alone, "batches of {size}");
+    }
+    let texts: Vec<&str> = alone.iter().map(|signature| signature.text.as_str()).collect();
+    for part in ["+0x", " | ", "named_by_the_report"] {
+        assert!(texts.iter().any(|text| text.contains(part)), "{part}: {texts:?}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Symbolizes the stacks in the rows of an Arrow table and adds a column with their frames. The Python wheel and the command both call
+//! Symbolizes the stacks in the rows of an Arrow table and adds a column with their frames, and on request columns with their signatures. The Python wheel and the command both call
 //! it, so that they have the same schema. `schema/table.md` describes the columns.
 //!
 //! The crate reads columns by name, gives a whole batch to the engine ([`foldsym_symbolize::Batch`]), and writes the text of each
@@ -14,6 +14,7 @@ mod output;
 mod parquet_file;
 #[cfg(feature = "reports")]
 mod reports;
+mod signatures;
 mod texts;
 
 use std::num::NonZeroUsize;
@@ -21,7 +22,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
-use foldsym_symbolize::{Modules, StackFrame, Symbolizer};
+use foldsym_symbolize::{Modules, Rules, StackFrame, Symbolizer};
 
 pub use fields::{FIELDS, SymbolFields};
 pub use output::symbols_field;
@@ -29,6 +30,7 @@ pub use output::symbols_field;
 pub use parquet_file::{Done, symbolize_file};
 #[cfg(feature = "reports")]
 pub use reports::{ReportFile, report_schema, symbolize_report};
+pub use signatures::SIGNATURE;
 
 /// Version of the columns; it is in the metadata of each table that is written, under [`VERSION_KEY`].
 pub const VERSION: &str = "1";
@@ -102,26 +104,35 @@ pub enum TextKind {
 /// How a table is answered, and how names are written.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct TableOptions {
+pub struct TableOptions<'r> {
     /// How names are written.
     pub text: TextKind,
     /// Threads that share the rows of a batch; 0 for one a core. Neither answers nor errors depend on it.
     pub threads: usize,
     /// Which fields the answers have.
     pub fields: SymbolFields,
+    /// The rules of the columns of signatures; without them there are none. The engine must list candidates.
+    pub signature: Option<&'r Arc<Rules>>,
 }
 
-impl Default for TableOptions {
+impl Default for TableOptions<'_> {
     fn default() -> Self {
-        Self { text: TextKind::Dictionary, threads: 1, fields: SymbolFields::ALL }
+        Self { text: TextKind::Dictionary, threads: 1, fields: SymbolFields::ALL, signature: None }
     }
 }
 
-/// The columns of an answered table: those of the stacks, and [`SYMBOLS`] in place of a column of that name.
-pub fn schema_of(stacks: &Schema, options: TableOptions) -> SchemaRef {
+/// Whether a column of the stacks makes room for one of the answers.
+fn is_replaced(column: &str, options: TableOptions<'_>) -> bool {
+    column == SYMBOLS || options.signature.is_some() && SIGNATURE.contains(&column)
+}
+
+/// The columns of an answered table: those of the stacks, and [`SYMBOLS`] and with [`TableOptions::signature`] those of [`SIGNATURE`] in
+/// place of columns of these names.
+pub fn schema_of(stacks: &Schema, options: TableOptions<'_>) -> SchemaRef {
     let mut fields: Vec<_> =
-        stacks.fields().iter().filter(|field| field.name() != SYMBOLS).cloned().collect();
+        stacks.fields().iter().filter(|field| !is_replaced(field.name(), options)).cloned().collect();
     fields.push(Arc::new(symbols_field(options)));
+    fields.extend(signatures::fields(options));
     let mut metadata = stacks.metadata().clone();
     metadata.insert(VERSION_KEY.to_owned(), VERSION.to_owned());
     Arc::new(Schema::new_with_metadata(fields, metadata))
@@ -162,27 +173,27 @@ fn validate_column(stacks: &RecordBatch, column: &str) -> Result<(), TableError>
     array.to_data().validate_full().map_err(damaged)
 }
 
-/// Answers the stacks of a batch, a row each: gives its columns and [`SYMBOLS`].
+/// Answers the stacks of a batch, a row each: gives its columns, [`SYMBOLS`], and with [`TableOptions::signature`] those of [`SIGNATURE`].
 ///
 /// # Errors
-/// A column is missing or has another type, or has a value that is not allowed.
+/// A column is missing or has another type, or has a value that is not allowed; the engine lists no candidates, which signatures need.
 pub fn symbolize_batch(
     symbolizer: &Symbolizer,
     stacks: &RecordBatch,
-    options: TableOptions,
+    options: TableOptions<'_>,
 ) -> Result<RecordBatch, TableError> {
     let read = input::Columns::of(stacks)?;
-    let column =
+    let made =
         answers(symbolizer, read.rows(), |rows| Ok((input::Stacks::read(&read, rows)?, &[][..])), options)?;
     let mut columns: Vec<_> = stacks
         .schema()
         .fields()
         .iter()
         .zip(stacks.columns())
-        .filter(|(field, _)| field.name() != SYMBOLS)
+        .filter(|(field, _)| !is_replaced(field.name(), options))
         .map(|(_, column)| column.clone())
         .collect();
-    columns.push(column);
+    columns.extend(made);
     Ok(RecordBatch::try_new(schema_of(&stacks.schema(), options), columns)?)
 }
 
@@ -213,15 +224,15 @@ pub struct GivenFunction<'a> {
     pub line: u32,
 }
 
-/// Answers stacks: gives the column [`SYMBOLS`], of as many rows.
+/// Answers stacks: gives the column [`SYMBOLS`], and with [`TableOptions::signature`] those of [`SIGNATURE`], of as many rows.
 ///
 /// # Errors
-/// The answers are too large for one column.
+/// The answers are too large for one column; the engine lists no candidates, which signatures need.
 pub fn symbolize_stacks(
     symbolizer: &Symbolizer,
     stacks: &[Stack<'_>],
-    options: TableOptions,
-) -> Result<ArrayRef, TableError> {
+    options: TableOptions<'_>,
+) -> Result<Vec<ArrayRef>, TableError> {
     let read = |rows: std::ops::Range<usize>| {
         let stacks = &stacks[rows];
         Ok((input::Stacks::of(stacks), stacks))
@@ -229,13 +240,17 @@ pub fn symbolize_stacks(
     answers(symbolizer, stacks.len(), read, options)
 }
 
-/// The column of symbols. Threads read and answer a part of the rows each; then the parts' names become one dictionary.
+/// The columns of answers. Threads read and answer a part of the rows each; then the parts' names become one dictionary.
 fn answers<'a>(
     symbolizer: &Symbolizer,
     rows: usize,
     read: impl Fn(std::ops::Range<usize>) -> Result<(input::Stacks, &'a [Stack<'a>]), TableError> + Sync,
-    options: TableOptions,
-) -> Result<ArrayRef, TableError> {
+    options: TableOptions<'_>,
+) -> Result<Vec<ArrayRef>, TableError> {
+    if options.signature.is_some() && !symbolizer.lists_candidates() {
+        let what = "needs an engine that lists candidates".to_owned();
+        return Err(TableError::Column { column: SIGNATURE[0].to_owned(), what });
+    }
     let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let threads = if options.threads == 0 { cores() } else { options.threads.min(MAX_THREADS) };
     let size = rows.div_ceil(threads).max(ROWS_A_THREAD);
@@ -245,20 +260,32 @@ fn answers<'a>(
         .collect();
     let parts = in_parallel(ranges, |rows| -> Result<_, TableError> {
         let (stacks, named) = read(rows)?;
-        Ok(output::Part::of(symbolizer, stacks, named))
+        Ok(output::Part::of(symbolizer, stacks, named, options))
     });
     // The first part with an error has the first row with one.
     let mut parts = parts.into_iter().collect::<Result<Vec<_>, _>>()?;
     let values = output::Part::share_texts(&mut parts).values()?;
-    let parts = in_parallel(parts, |part| part.columns(options.fields));
+    let parts =
+        in_parallel(parts, |mut part| (part.columns(options.fields), std::mem::take(&mut part.signatures)));
+    let (parts, signed): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
     output::fit_together(&parts, &values, options)?;
-    let parts = in_parallel(parts, |part| part.finish(&values, options));
+    signatures::fit_together(&signed, &values, options)?;
+    let parts =
+        in_parallel(parts.into_iter().zip(signed).collect(), |(part, signed)| -> Result<_, TableError> {
+            let mut columns = vec![part.finish(&values, options)?];
+            columns.extend(signed.finish(&values, options)?);
+            Ok(columns)
+        });
     let mut parts = parts.into_iter().collect::<Result<Vec<_>, _>>()?;
     if parts.len() == 1 {
         return Ok(parts.remove(0));
     }
-    let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
-    Ok(arrow_select::concat::concat(&parts)?)
+    let columns = 0..parts.first().map_or(0, Vec::len);
+    let whole = columns.map(|column| {
+        let parts: Vec<&dyn Array> = parts.iter().map(|part| part[column].as_ref()).collect();
+        Ok(arrow_select::concat::concat(&parts)?)
+    });
+    whole.collect()
 }
 
 /// More threads than this are not started: they would wait for each other.

@@ -11,9 +11,10 @@ use arrow_array::{
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Fields};
 use foldhash::HashMap;
-use foldsym_symbolize::{Answer, Batch, Modules, Names, ReadableNames, Symbolizer};
+use foldsym_symbolize::{Answer, Batch, BatchSigning, Modules, Names, ReadableNames, Symbolizer};
 
 use crate::input::Stacks;
+use crate::signatures::Signatures;
 use crate::texts::{Text, Texts};
 use crate::{GivenFunction, SYMBOLS, Stack, SymbolFields, TableError, TableOptions, TextKind};
 
@@ -44,7 +45,7 @@ fn offsets(lengths: Vec<usize>, what: &'static str) -> Result<OffsetBuffer<i32>,
     Ok(OffsetBuffer::from_lengths(lengths))
 }
 
-fn fits(lengths: impl Iterator<Item = usize>, what: &'static str) -> Result<(), TableError> {
+pub(crate) fn fits(lengths: impl Iterator<Item = usize>, what: &'static str) -> Result<(), TableError> {
     let total = lengths.fold(0, usize::saturating_add);
     match i32::try_from(total) {
         Ok(_) => Ok(()),
@@ -227,19 +228,34 @@ pub(crate) struct Part {
     modules: Vec<Vec<(Text, Option<Text>)>>,
     /// By row: the functions that the stacks name themselves, with their frames.
     given: Vec<Vec<(usize, Element)>>,
+    /// By row.
+    pub(crate) signatures: Signatures,
 }
 
 impl Part {
     /// Answers the stacks. `named` has their own names, a stack each; it is empty if they have none.
-    pub(crate) fn of(symbolizer: &Symbolizer, stacks: Stacks, named: &[Stack<'_>]) -> Self {
+    pub(crate) fn of(
+        symbolizer: &Symbolizer,
+        stacks: Stacks,
+        named: &[Stack<'_>],
+        options: TableOptions<'_>,
+    ) -> Self {
         let (mut batch, mut symbols) = (Batch::new(), Symbols::default());
-        symbolizer.worker().answer_batch(&stacks.queries(), &mut batch, |number, file, answer, names| {
+        let mut signing = options.signature.map(|rules| BatchSigning::new(rules.clone()));
+        let queries = stacks.queries();
+        symbolizer.worker().answer_batch(&queries, &mut batch, |number, file, answer, names| {
+            if let Some(signing) = &mut signing {
+                signing.answer(answer, names);
+            }
             symbols.answer(number, file, answer, names);
+        });
+        let signatures = signing.map(|mut signing| {
+            Signatures::of(&mut signing, &batch, (&stacks, &queries), named, &mut symbols.texts)
         });
         let modules = symbols.modules(&stacks);
         let mut readable = ReadableNames::new(symbolizer);
         let given = named.iter().map(|stack| symbols.given(stack.names, &mut readable)).collect();
-        Self { stacks, batch, symbols, modules, given }
+        Self { stacks, batch, symbols, modules, given, signatures: signatures.unwrap_or_default() }
     }
 
     /// Moves the texts of all parts into one table, so that the parts share their dictionaries.
@@ -257,13 +273,14 @@ impl Part {
                 *name = to[*name as usize];
                 *fault = fault.map(|fault| to[fault as usize]);
             }
+            part.signatures.renumber(&to);
         }
         Dictionary::of(texts)
     }
 
     /// The elements of the column, row by row.
     pub(crate) fn columns(&self, fields: SymbolFields) -> ElementColumns {
-        let Self { stacks, batch, symbols, modules, given } = self;
+        let Self { stacks, batch, symbols, modules, given, .. } = self;
         let lists_candidates = fields.has("candidates");
         let mut columns = ElementColumns::default();
         for (row, query) in stacks.query_of_rows().into_iter().enumerate() {
@@ -337,7 +354,7 @@ impl Dictionary {
 pub(crate) fn fit_together(
     parts: &[ElementColumns],
     values: &StringArray,
-    options: TableOptions,
+    options: TableOptions<'_>,
 ) -> Result<(), TableError> {
     fits(parts.iter().map(|part| part.frame.len()), "functions")?;
     fits(parts.iter().map(|part| part.candidates.len()), "candidates")?;
@@ -455,21 +472,9 @@ impl ElementColumns {
     pub(crate) fn finish(
         mut self,
         values: &Arc<StringArray>,
-        options: TableOptions,
+        options: TableOptions<'_>,
     ) -> Result<ArrayRef, TableError> {
-        let text = |keys: Vec<Option<Text>>| -> Result<ArrayRef, TableError> {
-            match options.text {
-                TextKind::Dictionary => {
-                    let keys = Int32Array::from(keys);
-                    Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, values.clone())?))
-                }
-                TextKind::Plain => {
-                    let plain = keys.into_iter().map(|key| key.map(|key| values.value(key as usize)));
-                    Ok(Arc::new(plain.collect::<StringArray>()))
-                }
-                TextKind::View => views(keys, values),
-            }
-        };
+        let text = |keys: Vec<Option<Text>>| text_column(keys, values, options.text);
         let fields = fields(options);
         let mut columns: Vec<ArrayRef> = Vec::with_capacity(fields.len());
         let mut candidates = Some((self.candidate_lengths, self.candidates));
@@ -517,6 +522,34 @@ impl ElementColumns {
     }
 }
 
+/// A column of text. The caller has checked that it fits.
+pub(crate) fn text_column(
+    keys: Vec<Option<Text>>,
+    values: &Arc<StringArray>,
+    kind: TextKind,
+) -> Result<ArrayRef, TableError> {
+    match kind {
+        TextKind::Dictionary => {
+            let keys = Int32Array::from(keys);
+            Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, values.clone())?))
+        }
+        TextKind::Plain => {
+            let plain = keys.into_iter().map(|key| key.map(|key| values.value(key as usize)));
+            Ok(Arc::new(plain.collect::<StringArray>()))
+        }
+        TextKind::View => views(keys, values),
+    }
+}
+
+/// The type of a column of text.
+pub(crate) fn text_type(kind: TextKind) -> DataType {
+    match kind {
+        TextKind::Dictionary => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
+        TextKind::Plain => DataType::Utf8,
+        TextKind::View => DataType::Utf8View,
+    }
+}
+
 /// A column of text as views into one copy of each text that it has. A stream sends the copies with each column, so the texts of other
 /// columns are left out.
 fn views(keys: Vec<Option<Text>>, values: &StringArray) -> Result<ArrayRef, TableError> {
@@ -539,12 +572,8 @@ fn views(keys: Vec<Option<Text>>, values: &StringArray) -> Result<ArrayRef, Tabl
     Ok(arrow_select::take::take(&texts.finish(), &Int32Array::from(keys), None)?)
 }
 
-fn fields(options: TableOptions) -> Fields {
-    let text = || match options.text {
-        TextKind::Dictionary => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
-        TextKind::Plain => DataType::Utf8,
-        TextKind::View => DataType::Utf8View,
-    };
+fn fields(options: TableOptions<'_>) -> Fields {
+    let text = || text_type(options.text);
     let candidates = DataType::List(Arc::new(Field::new("item", text(), true)));
     let all = [
         Field::new("frame", DataType::Int32, true),
@@ -569,7 +598,7 @@ fn fields(options: TableOptions) -> Fields {
 }
 
 /// The column that is added: a list of structs, one for each function of each frame.
-pub fn symbols_field(options: TableOptions) -> Field {
+pub fn symbols_field(options: TableOptions<'_>) -> Field {
     let item = Field::new("item", DataType::Struct(fields(options)), true);
     Field::new(SYMBOLS, DataType::List(Arc::new(item)), true)
 }

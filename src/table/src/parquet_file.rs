@@ -46,8 +46,8 @@ pub fn symbolize_file(
     symbolizer: &Symbolizer,
     input: &Path,
     output: impl Write + Send,
+    options: TableOptions<'_>,
 ) -> Result<Done, TableError> {
-    let options = TableOptions { threads: 0, ..TableOptions::default() };
     let file =
         File::open(input).map_err(|error| TableError::Io { path: input.display().to_string(), error })?;
     // A file that cannot be measured has the least.

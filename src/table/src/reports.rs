@@ -57,7 +57,7 @@ fn columns() -> Schema {
 }
 
 /// The columns of a table of reports; `schema/table.md` describes them.
-pub fn report_schema(options: TableOptions) -> SchemaRef {
+pub fn report_schema(options: TableOptions<'_>) -> SchemaRef {
     schema_of(&columns(), options)
 }
 
@@ -243,7 +243,7 @@ pub fn symbolize_report(
     name: &str,
     report: &Report,
     threads: std::ops::Range<usize>,
-    options: TableOptions,
+    options: TableOptions<'_>,
 ) -> Result<RecordBatch, TableError> {
     rows_of(symbolizer, name, report, 0, threads, options)
 }
@@ -266,7 +266,7 @@ fn rows_of(
     report: &Report,
     first: usize,
     range: std::ops::Range<usize>,
-    options: TableOptions,
+    options: TableOptions<'_>,
 ) -> Result<RecordBatch, TableError> {
     let mut rows = Rows::new();
     let (first, end) = (first + range.start, range.end.min(report.threads.len()));
@@ -281,23 +281,22 @@ fn rows_of(
     });
     let stacks: Vec<Stack<'_>> = stacks.collect();
     let mut columns = rows.finish();
-    columns.push(symbolize_stacks(symbolizer, &stacks, options)?);
+    columns.extend(symbolize_stacks(symbolizer, &stacks, options)?);
     Ok(RecordBatch::try_new(report_schema(options), columns)?)
 }
 
 /// A Parquet file of reports that is being written.
-pub struct ReportFile<W: Write + Send> {
+pub struct ReportFile<'r, W: Write + Send> {
     writer: Writer<W>,
-    options: TableOptions,
+    options: TableOptions<'r>,
 }
 
-impl<W: Write + Send> ReportFile<W> {
+impl<'r, W: Write + Send> ReportFile<'r, W> {
     /// Begins a file.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn new(output: W) -> Result<Self, TableError> {
-        let options = TableOptions { threads: 0, ..TableOptions::default() };
+    pub fn new(output: W, options: TableOptions<'r>) -> Result<Self, TableError> {
         Ok(Self { writer: Writer::new(output, report_schema(options))?, options })
     }
 
@@ -362,7 +361,7 @@ mod tests {
         let options = foldsym_reports::Options::default();
         let mut opened = reader.open_while(text.as_bytes(), &options, &|| true).unwrap();
         let to = tempfile::NamedTempFile::new().unwrap();
-        let mut file = ReportFile::new(to.reopen().unwrap()).unwrap();
+        let mut file = ReportFile::new(to.reopen().unwrap(), TableOptions::default()).unwrap();
         file.add(&symbolizer, "r", &mut opened).unwrap();
         file.finish().unwrap();
         let batches =

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, ListArray, RecordBatch, StringArray};
 use foldsym_symbolize::{MAX_FRAMES, Symbolizer};
-use foldsym_table::{TableError, symbolize_file};
+use foldsym_table::{TableError, TableOptions, symbolize_file};
 use parquet::arrow::ArrowWriter;
 
 /// A file with a row for each of these numbers of frames.
@@ -24,7 +24,7 @@ fn file(rows: &[usize]) -> tempfile::NamedTempFile {
 
 fn answer(file: &tempfile::NamedTempFile) -> Result<u64, TableError> {
     let symbolizer = Symbolizer::builder().build().unwrap();
-    symbolize_file(&symbolizer, file.path(), std::io::sink()).map(|done| done.rows)
+    symbolize_file(&symbolizer, file.path(), std::io::sink(), TableOptions::default()).map(|done| done.rows)
 }
 
 /// A few bytes may have a row of 30 million frames.

@@ -7,10 +7,13 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, ListArray, RecordBatch, RecordBatchOptions, StringArray, StructArray};
 use arrow_schema::{DataType, Field, Schema};
-use foldsym_symbolize::Symbolizer;
+use foldsym_symbolize::{
+    AddressKind, Form, Innermost, Module, ModuleId, Modules, Query, ReportedAddress, Rules, Signing,
+    StackFrame, Symbolizer,
+};
 use foldsym_table::{
-    FIELDS, SYMBOLS, SymbolFields, TableError, TableOptions, TextKind, VERSION, VERSION_KEY, symbolize_batch,
-    symbols_field,
+    FIELDS, SIGNATURE, SYMBOLS, SymbolFields, TableError, TableOptions, TextKind, VERSION, VERSION_KEY,
+    symbolize_batch, symbols_field,
 };
 
 fn demo() -> PathBuf {
@@ -27,7 +30,7 @@ fn demo_id() -> String {
 
 const TEXT_KINDS: [TextKind; 3] = [TextKind::Dictionary, TextKind::Plain, TextKind::View];
 
-fn options(text: TextKind, threads: usize) -> TableOptions {
+fn options(text: TextKind, threads: usize) -> TableOptions<'static> {
     let mut options = TableOptions::default();
     (options.text, options.threads) = (text, threads);
     options
@@ -123,6 +126,79 @@ fn columns_and_metadata_stay_and_the_version_is_added() {
     // Answers of before are replaced.
     let again = symbolize_batch(&symbolizer(), &answered, TableOptions::default()).unwrap();
     assert_eq!(again, answered);
+}
+
+/// The same columns from each kind of text, from slices, and with any number of threads; signatures are those of the stacks one by one.
+#[test]
+fn signatures_are_columns_of_the_stacks() {
+    let (symbolizer, rules) = (symbolizer(), Arc::new(Rules::shipped()));
+    let signed = |kind, threads| {
+        let mut options: TableOptions<'_> = options(kind, threads);
+        options.signature = Some(&rules);
+        options
+    };
+    let mut expected = Vec::new();
+    let (mut signing, mut worker) = (Signing::new(rules.clone()), symbolizer.worker());
+    let mut module = Module::new("");
+    module.id = Some(ModuleId::parse(&demo_id()).unwrap());
+    // A table shows the identity of a module without a name.
+    module.name = demo_id().into();
+    let modules = Modules::new(vec![module]);
+    for row in stacks(1000).column_by_name("frames").unwrap().as_list::<i32>().iter() {
+        let addresses = row.unwrap();
+        let addresses = addresses.as_primitive::<Int64Type>().values().iter().enumerate();
+        let frames = addresses.map(|(at, address)| StackFrame {
+            place: ReportedAddress::Image { module: 0, address: address.cast_unsigned() },
+            kind: if at == 0 { AddressKind::Exact } else { AddressKind::Return },
+        });
+        let frames: Vec<_> = frames.collect();
+        let query = Query { modules: &modules, frames: &frames, innermost: Innermost::Nothing };
+        let Ok(()) = worker.answer(query, Form::Plain, |answer, names| {
+            signing.add(answer, names, &modules, []);
+            Ok::<(), std::convert::Infallible>(())
+        });
+        let signature = signing.finish();
+        expected.push([signature.text, signature.hash, signature.rules].map(Some));
+    }
+    let distinct: std::collections::HashSet<_> = expected.iter().collect();
+    assert!(distinct.len() > 2, "{distinct:?}");
+    for kind in TEXT_KINDS {
+        for threads in [1, 3] {
+            let answered = symbolize_batch(&symbolizer, &stacks(1000), signed(kind, threads)).unwrap();
+            assert_eq!(
+                answered.schema(),
+                foldsym_table::schema_of(&stacks(1).schema(), signed(kind, threads))
+            );
+            let whole = StructArray::from(answered.clone());
+            let columns = SIGNATURE.map(|name| texts(&whole, name));
+            for (row, expected) in expected.iter().enumerate() {
+                assert_eq!([0, 1, 2].map(|at| columns[at][row].clone()), *expected, "{kind:?}, row {row}");
+            }
+            // Columns of before are replaced, and stay where no signatures are made.
+            assert_eq!(symbolize_batch(&symbolizer, &answered, signed(kind, threads)).unwrap(), answered);
+            let without = symbolize_batch(&symbolizer, &answered, options(kind, threads)).unwrap();
+            assert_eq!(without.num_columns(), answered.num_columns());
+        }
+    }
+    // A row without a stack has no signature.
+    let frames: ArrayRef = Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>([
+        None::<Vec<Option<i64>>>,
+        Some(vec![]),
+        Some(vec![None]),
+    ]));
+    let ids: ArrayRef = Arc::new(StringArray::from(vec![demo_id(); 3]));
+    let batch = RecordBatch::try_from_iter([("module_id", ids), ("frames", frames)]).unwrap();
+    let answered = symbolize_batch(&symbolizer, &batch, signed(TextKind::Plain, 1)).unwrap();
+    let found = texts(&StructArray::from(answered), SIGNATURE[0]);
+    assert_eq!(found, [None, Some("??".to_owned()), Some("??".to_owned())]);
+    // An engine without candidates would give other signatures.
+    let few = Symbolizer::builder().search([demo()]).candidates(false).build().unwrap();
+    let error = symbolize_batch(&few, &stacks(2), signed(TextKind::Plain, 1)).unwrap_err().to_string();
+    assert!(error.contains("lists candidates"), "{error}");
+    assert!(symbolize_batch(&few, &stacks(2), options(TextKind::Plain, 1)).is_ok());
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schema/table.md"));
+    let page = page.unwrap();
+    assert!(SIGNATURE.iter().all(|name| page.contains(&format!("`{name}`"))));
 }
 
 #[test]

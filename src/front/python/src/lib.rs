@@ -3,12 +3,15 @@
 
 mod conversion;
 mod files;
+mod reports;
 mod stores;
 mod tables;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use pyo3::exceptions::PyException;
+use foldsym_symbolize::{Rules, RulesError, rules_of};
+use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -48,6 +51,26 @@ fn source(given: &Bound<'_, PyAny>) -> PyResult<Source> {
     }
 }
 
+/// The rules of signatures: the built-in ones, and those of a file (a path, or its bytes). `None` where no signatures are wanted.
+fn rules(signature: bool, given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Arc<Rules>>> {
+    let wrong = |error: RulesError| match error {
+        RulesError::Rule(error) => PyValueError::new_err(error.to_string()),
+        error => failed(error),
+    };
+    let rules = match (signature, given.map(source).transpose()?) {
+        (false, None) => return Ok(None),
+        (false, Some(_)) => return Err(PyValueError::new_err("signature_rules without signature=True")),
+        (true, None) => Rules::shipped(),
+        (true, Some(Source::Path(path))) => rules_of(Some(&path)).map_err(wrong)?,
+        (true, Some(Source::Bytes(bytes))) => {
+            let text = std::str::from_utf8(&bytes)
+                .map_err(|_| PyValueError::new_err("signature_rules: not UTF-8"))?;
+            Rules::shipped().with("<bytes>", text).map_err(|error| wrong(RulesError::Rule(error)))?
+        }
+    };
+    Ok(Some(Arc::new(rules)))
+}
+
 #[pymodule]
 fn _foldsym(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("FoldsymError", module.py().get_type::<FoldsymError>())?;
@@ -55,6 +78,8 @@ fn _foldsym(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<stores::Store>()?;
     module.add_class::<stores::Symbolizer>()?;
     module.add_class::<tables::RecordBatch>()?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(reports::read_report, module)?)?;
     module.add_function(wrap_pyfunction!(tables::symbolize_batch, module)?)?;
     module.add_function(wrap_pyfunction!(conversion::convert, module)?)
 }

@@ -7,7 +7,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
 use crate::failed;
-use crate::stores::{Store, Symbolizer};
 
 /// Columns of answers, for any library that takes the Arrow C data interface: `pyarrow.record_batch(answers)`,
 /// `polars.DataFrame(answers)`, `nanoarrow.Array(answers)`.
@@ -139,6 +138,8 @@ fn validate_sizes(stacks: &Bound<'_, PyAny>) -> PyResult<()> {
 /// `stacks` is anything with the Arrow C interface (`__arrow_c_array__` or `__arrow_c_stream__`): a record batch or a table of
 /// pyarrow, a data frame of Polars, a result of DuckDB. `store` is a Symbolizer, a Store, or the folder of one. Without `dictionaries`
 /// names are plain text; with `views` they are string views into one copy of each name. `fields` names the fields of the answers that are made, as `["function", "line"]`; without it all are.
+/// With `signature` the columns `signature`, `signature_hash` and `signature_rules` have the bucket of each stack; `signature_rules` is a file
+/// of rules of your own, its path or its bytes.
 /// `threads` share the rows (0: one a core); the interpreter lock is free during the work.
 ///
 /// A table is answered as one batch: of a large one give a part at a time, as `pyarrow.RecordBatchReader` does.
@@ -150,8 +151,16 @@ fn validate_sizes(stacks: &Bound<'_, PyAny>) -> PyResult<()> {
 /// >>> answers = pyarrow.record_batch(foldsym.symbolize_batch(stacks, store))
 /// >>> answers["symbols"].to_pylist()[0][-1]["function"]
 /// 'demo_main'
+/// >>> answers = foldsym.symbolize_batch(stacks, store, fields=["function"], signature=True)
+/// >>> answers = pyarrow.record_batch(answers)
+/// >>> answers["signature"].to_pylist()[0].split(" | ")[0], answers["signature_rules"].to_pylist()
+/// ('demo::print_address', ['1'])
 #[pyfunction]
-#[pyo3(signature = (stacks, store, *, dictionaries = true, threads = 1, fields = None, views = false))]
+#[pyo3(signature = (
+    stacks, store, *, dictionaries = true, threads = 1, fields = None, views = false, signature = false, signature_rules = None
+))]
+#[expect(clippy::too_many_arguments, reason = "each is a keyword of Python")]
+#[expect(clippy::fn_params_excessive_bools, reason = "each is a keyword of Python")]
 pub(crate) fn symbolize_batch(
     py: Python<'_>,
     stacks: &Bound<'_, PyAny>,
@@ -160,10 +169,13 @@ pub(crate) fn symbolize_batch(
     threads: usize,
     fields: Option<Vec<String>>,
     views: bool,
+    signature: bool,
+    signature_rules: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<RecordBatch> {
+    let rules = crate::rules(signature, signature_rules)?;
     let stacks = taken(py, stacks)?;
     let mut options = foldsym_table::TableOptions::default();
-    options.threads = threads;
+    (options.threads, options.signature) = (threads, rules.as_ref());
     options.text = match (views, dictionaries) {
         (true, _) => foldsym_table::TextKind::View,
         (false, true) => foldsym_table::TextKind::Dictionary,
@@ -173,18 +185,7 @@ pub(crate) fn symbolize_batch(
         options.fields =
             foldsym_table::SymbolFields::of(fields.iter().map(String::as_str)).map_err(damaged)?;
     }
-    let symbolizer = match store.cast::<Symbolizer>() {
-        Ok(symbolizer) => symbolizer.clone(),
-        Err(_) => {
-            let store = match store.cast::<Store>() {
-                Ok(store) => store.get().inner.clone(),
-                // A folder that does not exist is an error: a new, empty store could answer nothing.
-                Err(_) => Store::new(store.extract()?, false)?.inner,
-            };
-            let engine = foldsym_symbolize::Symbolizer::builder().store(store).build().map_err(failed)?;
-            Bound::new(py, Symbolizer { engine })?
-        }
-    };
+    let symbolizer = crate::stores::symbolizer(py, Some(store))?;
     let engine = &symbolizer.get().engine;
     // A panic that leaves this function is a `PanicException`, which `except Exception` does not catch.
     let batch = py.detach(|| {

@@ -71,7 +71,7 @@ def test_readme_runs_in_an_environment_with_the_wheel_alone(tmp_path):
     (tmp_path / "mail.c").write_text(on_own_lines(functions))
     command = re.search(r"^(clang .* mail\.c -o mail)$", page, re.MULTILINE).group(1)
     subprocess.run(command.replace("clang ", "clang-22 ", 1).split(), cwd=tmp_path, check=True)
-    [lines] = fenced((ROOT / "README.md").read_text(), "python")
+    lines, _ = fenced((ROOT / "README.md").read_text(), "python")
     assert len(lines.splitlines()) <= 10
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"

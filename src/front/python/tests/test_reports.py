@@ -64,6 +64,26 @@ def test_rows_have_what_json_has(tmp_path):
     assert named > 50
 
 
+def test_signatures_are_those_of_json(tmp_path):
+    rules = tmp_path / "own.rules"
+    rules.write_text("frames 2\nversion mine\n")
+    for options in (["--signature"], ["--signature", "--signature-rules", rules]):
+        rows = answered(FILES, tmp_path / "answers.parquet", *options)[0].to_pylist()
+        threads = [thread for report in as_json(FILES, *options) for thread in report["Threads"]]
+        for row, thread in zip(rows, threads, strict=True):
+            ours = [row["signature"], row["signature_hash"], row["signature_rules"]]
+            assert ours == [thread["Signature"][key] for key in ("Text", "Hash", "Rules")]
+        assert len({row["signature"] for row in rows}) > 5
+    # Such a table has them again, and a table of stacks gets them too.
+    again = tmp_path / "again.parquet"
+    answered([REPORTS / "crash.dmp"], tmp_path / "answers.parquet", "--signature")
+    command = [COMMAND, "symbolize", "--parquet", tmp_path / "answers.parquet", *SEARCH, "-o", again, "--signature"]
+    subprocess.run(command, check=True)
+    assert parquet.read_table(again).to_pylist() == parquet.read_table(tmp_path / "answers.parquet").to_pylist()
+    done = subprocess.run([*command[:-1], "--signature=only"], capture_output=True, text=True)
+    assert done.returncode == 2 and "--signature=only" in done.stderr
+
+
 def test_profiles_have_values(tmp_path):
     rows = answered([REPORTS / "go.pb.gz"], tmp_path / "answers.parquet")[0].to_pylist()
     kinds = {one["type"] for row in rows for one in row["values"]}

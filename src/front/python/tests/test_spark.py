@@ -59,6 +59,25 @@ def test_answers_do_not_depend_on_partitions(spark, stacks):
         same(foldsym.spark.symbolize(df, store, **arguments).collect(), whole)
 
 
+def test_signatures_are_columns(spark, stacks, tmp_path):
+    store, rows, _, path = stacks
+    df = spark.read.parquet(path)
+    columns = ["signature", "signature_hash", "signature_rules"]
+    (tmp_path / "own.rules").write_text("frames 1\nversion mine\n")
+    for rules in (None, tmp_path / "own.rules", b"frames 1\nversion mine\n"):
+        whole = pa.record_batch(foldsym.symbolize_batch(table(rows), store, signature=True, signature_rules=rules))
+        expected = {row["row"]: [row[name] for name in columns] for row in whole.to_pylist()}
+        signed = foldsym.spark.symbolize(df, store, fields=["function"], keep=["row"], signature=True, signature_rules=rules)
+        assert signed.columns == ["row", "symbols", *columns]
+        assert {row["row"]: [row[name] for name in columns] for row in signed.collect()} == expected
+    # A table that has them already gets them anew.
+    again = foldsym.spark.symbolize(signed.join(df, "row"), store, signature=True)
+    assert sorted(again.columns) == sorted([*df.columns, "symbols", *columns])
+    assert {row["signature_rules"] for row in again.select("signature_rules").collect()} == {"1", None}
+    with pytest.raises(ValueError, match="without signature"):
+        foldsym.spark.symbolize(df, store, signature_rules=b"")
+
+
 def test_fields_and_columns_that_are_asked_for(spark, stacks):
     store, rows, whole, path = stacks
     df = spark.read.parquet(path)

@@ -58,7 +58,7 @@ def fleet(tmp_path_factory):
     return folder / "store", rows
 
 
-def lines(store, rows):
+def lines(store, rows, *options):
     """What the command says of each row."""
     requests = [
         {
@@ -68,7 +68,7 @@ def lines(store, rows):
         for row in rows
     ]
     text = "".join(json.dumps(request) + "\n" for request in requests)
-    command = [COMMAND, "stack", "--store", str(store), "--json"]
+    command = [COMMAND, "stack", "--store", str(store), "--json", *options]
     done = subprocess.run(command, input=text, capture_output=True, text=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -81,7 +81,9 @@ def elements(row, line):
     for index, answer in enumerate(line["Frames"]):
         for at, symbol in enumerate(answer["Symbol"]):
             inlined = at + 1 < len(answer["Symbol"])
-            candidates = [] if inlined else [one["LinkageName"] or None for one in answer.get("Candidates", [])]
+            # The only candidate is the answer, which is not repeated.
+            alone = answer["Symbol"][-1:] if answer.get("CandidateCount") == 1 else []
+            candidates = [] if inlined else [one["LinkageName"] or None for one in answer.get("Candidates", alone)]
             out.append(
                 {
                     "frame": index,
@@ -107,6 +109,42 @@ def elements(row, line):
 def expected(store, rows):
     """What the command says: for each row the elements of its column."""
     return [elements(row, line) for row, line in zip(rows, lines(store, rows), strict=True)]
+
+
+def test_signatures_are_those_of_the_command(fleet, tmp_path):
+    store, rows = fleet
+    rules = tmp_path / "own.rules"
+    rules.write_text("frames 2\nversion mine\n")
+    engine = foldsym.Symbolizer([foldsym.Store(store)])
+    for given in ([], ["--signature-rules", str(rules)]):
+        answers = [line.get("Signature") for line in lines(store, rows, "--signature", *given)]
+        arguments = {"signature_rules": rules} if given else {}
+        made = foldsym.symbolize_batch(table(rows), store, signature=True, **arguments)
+        made = pa.record_batch(made).to_pylist()
+        columns = ("signature", "signature_hash", "signature_rules")
+        for row, answer, ours in zip(rows, answers, made, strict=True):
+            expected = [answer[key] for key in ("Text", "Hash", "Rules")] if row["frames"] is not None else [None] * 3
+            assert [ours[name] for name in columns] == expected
+        assert len({row["signature"] for row in made}) > 10
+        for row, answer in list(zip(rows, answers, strict=True))[:40]:
+            modules = [{**module, "base": module["base"] % 2**64} for module in row["modules"]]
+            frames = ["?" if frame is None else frame % 2**64 for frame in row["frames"]]
+            stack = engine.stack(frames, modules, signature=True, **arguments)
+            assert stack["Signature"] == answer and stack["Frames"] == engine.stack(frames, modules)
+    # The bytes of a file of rules do the same.
+    same = foldsym.symbolize_batch(table(rows), store, signature=True, signature_rules=rules.read_bytes())
+    assert pa.record_batch(same).to_pylist() == made
+    with pytest.raises(ValueError, match="without signature"):
+        foldsym.symbolize_batch(table(rows), store, signature_rules=rules)
+    with pytest.raises(ValueError, match="<bytes>:1: "):
+        foldsym.symbolize_batch(table(rows), store, signature=True, signature_rules=b"no such rule")
+    with pytest.raises(foldsym.FoldsymError, match="gone"):
+        foldsym.symbolize_batch(table(rows), store, signature=True, signature_rules=tmp_path / "gone")
+    few = foldsym.Symbolizer([foldsym.Store(store)], candidates=False)
+    with pytest.raises(ValueError, match="candidates"):
+        foldsym.symbolize_batch(table(rows), few, signature=True)
+    with pytest.raises(ValueError, match="candidates"):
+        few.stack([1], [], signature=True)
 
 
 def without_reasons(column):

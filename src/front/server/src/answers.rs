@@ -1,9 +1,12 @@
 //! Answers the body of a request with frames as JSON: the body has stacks in our own JSON, or a report of any format.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use foldsym_reports::{Options, Reader, ReportError, Thread};
-use foldsym_symbolize::{GivenStack, Innermost, Query, Requests, Worker, json};
+use foldsym_symbolize::{
+    Answer, Form, GivenStack, Innermost, Names, Query, Requests, Rules, Signing, Worker, json,
+};
 
 use crate::log::Counts;
 use crate::memory::{Held, SHORT_ANSWER};
@@ -31,6 +34,10 @@ pub(crate) struct Writing<'w> {
     pub(crate) is_out: bool,
     /// The bytes for which the part is large enough.
     pub(crate) room: usize,
+    /// The rules of signatures, what makes them once one was wanted, and whether all stacks get one.
+    pub(crate) rules: Arc<Rules>,
+    pub(crate) signing: Option<Signing>,
+    pub(crate) is_signed: bool,
     /// Lines of one process repeat its modules.
     pub(crate) requests: Requests,
     /// Whether the client waits for it.
@@ -133,8 +140,8 @@ impl Writing<'_> {
                 self.out.extend_from_slice(b"{\"Frames\":[");
                 let innermost = request.vptr.map_or(Innermost::Nothing, Innermost::Vtable);
                 let query = Query { modules: &request.modules, frames: &request.frames, innermost };
-                self.frames(query, &Thread::default(), worker)?;
-                self.out.push(b']');
+                let is_signed = self.is_signed || given.wants_signature();
+                self.frames(query, &Thread::default(), worker, is_signed)?;
             }
             Err(error) => json::error(&mut self.out, None, &error.to_string()),
         }
@@ -154,22 +161,45 @@ impl Writing<'_> {
         if self.goes_on(self.out.len()) { Ok(()) } else { Err(Ended) }
     }
 
-    /// Puts the answers to frames, without the brackets of their list.
-    fn frames(&mut self, query: Query<'_>, thread: &Thread, worker: &mut Worker<'_>) -> Result<(), Ended> {
+    /// Puts the answers to frames, the bracket that ends their list, and the signature if it is wanted.
+    fn frames(
+        &mut self,
+        query: Query<'_>,
+        thread: &Thread,
+        worker: &mut Worker<'_>,
+        is_signed: bool,
+    ) -> Result<(), Ended> {
         self.counts.stacks += 1;
         let mut index = 0;
         let modules = query.modules;
-        worker.answer_json(query, |answer, names| {
+        let mut signing =
+            is_signed.then(|| self.signing.take().unwrap_or_else(|| Signing::new(self.rules.clone())));
+        let each = |answer: &Answer, names: &mut Names<'_>| {
             // The check comes before each frame, so an answer exceeds its limit by at most one frame.
             if !self.goes_on(self.out.len()) {
                 return Err(Ended);
+            }
+            if let Some(signing) = &mut signing {
+                foldsym_reports::json::sign(signing, &self.out, index, answer, names, (modules, thread));
             }
             foldsym_reports::json::frame(&mut self.out, index, answer, names, modules, thread);
             self.counts.frames += 1;
             self.counts.named += u64::from(answer.certainty.is_some());
             index += 1;
             Ok(())
-        })
+        };
+        // The text of an earlier answer has no names for a signature.
+        match is_signed {
+            true => worker.answer(query, Form::Json, each)?,
+            false => worker.answer_json(query, each)?,
+        }
+        self.out.push(b']');
+        if let Some(mut signing) = signing {
+            self.out.push(b',');
+            json::signature(&mut self.out, &signing.finish());
+            self.signing = Some(signing);
+        }
+        Ok(())
     }
 
     /// Answers a report: its threads, with the modules and the warnings.
@@ -193,9 +223,9 @@ impl Writing<'_> {
             index += 1;
             let (modules, innermost) = (opened.report().modules_of(&thread), Innermost::Nothing);
             let query = Query { modules, frames: &thread.frames, innermost };
-            let put = self.frames(query, &thread, worker);
+            let put = self.frames(query, &thread, worker, self.is_signed);
             put.map_err(|Ended| self.refusal())?;
-            self.out.extend_from_slice(b"]}");
+            self.out.push(b'}');
             // A thread may have no frames, and a report many threads.
             if !self.goes_on(self.out.len()) {
                 return Err(self.refusal());
@@ -226,6 +256,9 @@ mod tests {
             is_long: false,
             is_out: false,
             room: 0,
+            rules: Arc::new(Rules::shipped()),
+            signing: None,
+            is_signed: false,
             requests: Requests::default(),
             is_wanted: &|| true,
         };

@@ -38,6 +38,7 @@ mod metrics;
 mod page;
 mod pool;
 mod profiles;
+mod query;
 mod refusal;
 mod routes;
 mod sites;
@@ -51,7 +52,7 @@ use std::time::Duration;
 
 use foldsym_reports::Kept;
 use foldsym_store::Store;
-use foldsym_symbolize::Symbolizer;
+use foldsym_symbolize::{Rules, Symbolizer};
 
 /// Searches of remote stores for `/buildid/HEX/fsym` that run at once. There are as many threads besides, for folders.
 const FINDING: usize = 8;
@@ -136,6 +137,8 @@ pub struct Config {
     /// The command of foldsym. It converts the programs that requests need, each in a process of its own, which has a quarter of the
     /// memory. Without it this process converts them, and that memory is not counted.
     pub converter: Option<PathBuf>,
+    /// The rules of signatures.
+    pub rules: Arc<Rules>,
     /// Its limits.
     pub limits: Limits,
 }
@@ -151,6 +154,7 @@ impl Config {
             origins: vec!["https://profiler.firefox.com".to_owned()],
             hosts: Vec::new(),
             converter: None,
+            rules: Arc::new(Rules::shipped()),
             limits: Limits::default(),
         }
     }
@@ -233,6 +237,7 @@ pub fn serve(mut config: Config, ready: impl FnOnce(Bound)) -> Result<(), ServeE
         sites: sites::Sites::new(&config.origins),
         stores: config.stores,
         limits: config.limits,
+        rules: config.rules,
         metrics: config.metrics.then(metrics::Metrics::new),
         memory,
         kept: shares.thread,

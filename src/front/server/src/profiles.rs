@@ -7,6 +7,7 @@ use foldsym_reports::{Options, ReportError};
 
 use crate::answers::Writing;
 use crate::pool::Answering;
+use crate::query::flag;
 use crate::refusal::Refusal;
 
 const PROTOBUF: &str = "application/x-protobuf";
@@ -33,14 +34,7 @@ impl Export {
             _ if given.eq_ignore_ascii_case(PROTOBUF.as_bytes()) => PROTOBUF,
             _ => return Err(Refusal::bad(format!("Content-Type: expected {PROTOBUF} or {JSON}"))),
         };
-        let mut symbolized = false;
-        for word in query.unwrap_or_default().split('&').filter(|word| !word.is_empty()) {
-            match word {
-                "symbolized" | "symbolized=1" | "symbolized=true" => symbolized = true,
-                _ => return Err(Refusal::bad(format!("{word}: expected symbolized"))),
-            }
-        }
-        Ok(Self { content_type, symbolized })
+        Ok(Self { content_type, symbolized: flag(query, "symbolized")? })
     }
 
     /// Writes the answer to a body.

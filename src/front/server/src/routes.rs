@@ -17,7 +17,7 @@ use axum::routing::{MethodRouter, get, post};
 use bytes::Bytes;
 use foldsym_reports::symbolicate::{Jobs, JobsError};
 use foldsym_store::{BuildId, Store, SymbolMap};
-use foldsym_symbolize::Requests;
+use foldsym_symbolize::{Requests, Rules};
 use hyper::body::{Frame, SizeHint};
 use tower_http::cors::{AllowHeaders, Any, CorsLayer};
 
@@ -33,6 +33,7 @@ use crate::metrics::Metrics;
 use crate::page;
 use crate::pool::{Answering, Length, Pool};
 use crate::profiles::Export;
+use crate::query::flag;
 use crate::refusal::Refusal;
 use crate::sites::Sites;
 use crate::{Limits, ServeError};
@@ -47,6 +48,8 @@ pub(crate) struct Shared {
     pub(crate) sites: Sites,
     pub(crate) stores: Vec<Store>,
     pub(crate) limits: Limits,
+    /// The rules of signatures.
+    pub(crate) rules: Arc<Rules>,
     pub(crate) metrics: Option<Metrics>,
     pub(crate) memory: Memory,
     /// Bytes that a thread keeps from request to request.
@@ -279,8 +282,11 @@ async fn symbolicate_v5(State(shared): App, body: Body) -> Result<Response, Refu
     .await
 }
 
-async fn symbolicate(State(shared): App, body: Body) -> Result<Response, Refusal> {
-    answer(&shared, body, |body, Answering { reader, worker, .. }, writing| {
+/// With `?signature` each stack has its signature.
+async fn symbolicate(State(shared): App, RawQuery(query): RawQuery, body: Body) -> Result<Response, Refusal> {
+    let is_signed = flag(query.as_deref(), "signature")?;
+    answer(&shared, body, move |body, Answering { reader, worker, .. }, writing| {
+        writing.is_signed = is_signed;
         writing.body(body, reader, worker)
     })
     .await
@@ -320,7 +326,7 @@ async fn answer(
     let (mut rounds, mut asking) = (0, None);
     let mut length = memory::length_of_work(&received.bytes);
     let (out, counts, held) = loop {
-        let (buffers, received) = (shared.buffers.clone(), received.clone());
+        let (buffers, received, rules) = (shared.buffers.clone(), received.clone(), shared.rules.clone());
         let work = shared.memory.work(&received.held, &received.bytes).await.ok_or_else(Refusal::busy)?;
         let held = shared.memory.nothing();
         let answered = shared.pool.run(length, move |answering, waiting| {
@@ -345,6 +351,9 @@ async fn answer(
                 is_long: false,
                 is_out,
                 room,
+                rules: rules.clone(),
+                signing: None,
+                is_signed: false,
                 requests,
                 is_wanted,
             };

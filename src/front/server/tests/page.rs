@@ -89,6 +89,11 @@ fn a_stack_a_report_and_the_store() {
     {
         assert!(shown.contains(part), "{part}: {shown}");
     }
+    // The bucket of the stack.
+    assert!(
+        shown.contains("Signature ") && shown.contains("demo::print_address | demo::crash | "),
+        "{shown}"
+    );
     // A module without a symbol file has that in the list of modules, once.
     assert!(shown.contains("?? 0x1234 libgone.so") && !shown.contains("no symbol file"), "{shown}");
     assert!(text(&browser, "modules").contains("no symbol file"));

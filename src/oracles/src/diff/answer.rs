@@ -44,16 +44,22 @@ impl Answer {
     pub(crate) fn ours(json: &Value) -> Result<Answer, String> {
         error_in(json)?;
         let symbol = &json["Symbol"];
-        let candidates = json["Candidates"].items().iter().map(|candidate| Candidate {
-            frames: frames(&candidate["Symbol"], "LinkageName"),
-            aliases: texts(&candidate["Aliases"]),
-            how: candidate["How"].text().to_owned(),
-        });
+        let aliases = symbol.items().last().map(|frame| texts(&frame["Aliases"])).unwrap_or_default();
+        let of = |json: &Value, aliases: Vec<String>| Candidate {
+            frames: frames(&json["Symbol"], "LinkageName"),
+            aliases,
+            how: json["How"].text().to_owned(),
+        };
+        let candidates = match json["CandidateCount"].number() {
+            // The answer is not repeated as its only candidate.
+            1 => vec![of(json, aliases.clone())],
+            _ => json["Candidates"].items().iter().map(|one| of(one, texts(&one["Aliases"]))).collect(),
+        };
         Ok(Answer {
             frames: frames(symbol, "LinkageName"),
             start: start(symbol),
-            aliases: symbol.items().last().map(|frame| texts(&frame["Aliases"])).unwrap_or_default(),
-            candidates: candidates.collect(),
+            aliases,
+            candidates,
             certainty: json["Certainty"].text().to_owned(),
         })
     }
@@ -215,6 +221,14 @@ mod tests {
         assert_eq!(ours.aliases, ["g"]);
         assert_eq!(ours.candidates[0].aliases, ["i"]);
         assert_eq!(ours.certainty, "ambiguous");
+        let alone = r#"{"Address":"0x8","Certainty":"exact","CandidateCount":1,"How":"symbol","Symbol":[
+            {"LinkageName":"_Z1fi","FileName":"a.c","Line":3,"StartAddress":"0x4","Aliases":["g"]}]}"#;
+        let alone = Answer::ours(&crate::json::parse(alone).unwrap()).unwrap();
+        assert_eq!((alone.candidates.len(), &*alone.candidates[0].how), (1, "symbol"));
+        assert_eq!(
+            (&alone.candidates[0].frames, &alone.candidates[0].aliases),
+            (&alone.frames, &alone.aliases)
+        );
     }
 
     #[test]

@@ -132,7 +132,11 @@ pub(crate) fn answer(json: &Value) -> Answer {
             let frames = json["Symbol"].items();
             let outermost = frames.last().unwrap_or(&Value::Null);
             let name = outermost["LinkageName"].text();
-            vec![candidate(name, &outermost["Aliases"], &json["Symbol"])]
+            vec![Candidate {
+                // Of a candidate that is the only one.
+                guessed_lines: json["How"].text() == "symbol_order",
+                ..candidate(name, &outermost["Aliases"], &json["Symbol"])
+            }]
         }
     };
     Answer { certainty: json["Certainty"].text().to_owned(), candidates }

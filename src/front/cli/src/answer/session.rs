@@ -91,6 +91,8 @@ pub(crate) struct Session {
     fields: Option<Fields>,
     /// Signatures of the stacks, if they are wanted.
     pub(crate) signatures: Option<Signatures>,
+    /// Those of stacks that ask for their own, while a line does not; and whether this line does.
+    of_line: (Option<Signatures>, bool),
     /// Keys of this line that its answer repeats, with values as JSON.
     pub(crate) echo: Vec<(String, String)>,
     /// The text says of no answer how sure it is, and the user did not ask for that.
@@ -141,6 +143,7 @@ impl Session {
             stacks: false,
             fields: None,
             signatures: None,
+            of_line: (None, false),
             echo: Vec::new(),
             // JSON always has the certainty. Text has it by default on a terminal and with `--candidates`.
             is_silent: !args.is_json() && !on_terminal && !args.candidates && args.certainty.is_none(),
@@ -168,6 +171,14 @@ impl Session {
         // A signature does not depend on which candidate is first.
         let is_silent = self.is_silent && signatures.as_ref().is_none_or(|signatures| !signatures.only);
         Ok(Self { stacks: true, signatures, fields, is_silent, ..self })
+    }
+
+    /// Has this line's answer get its signature, if it is JSON. Lines that do not ask have what the options say.
+    pub(crate) fn sign_line(&mut self) {
+        if self.json && self.signatures.is_none() {
+            self.signatures = Some(self.of_line.0.take().unwrap_or_else(Signatures::shipped));
+            self.of_line.1 = true;
+        }
     }
 
     /// Whether JSON has all keys of frames, and nothing else that needs their names.
@@ -331,6 +342,9 @@ impl Session {
 
     fn begin_line(&mut self) {
         self.number = 0;
+        if std::mem::take(&mut self.of_line.1) {
+            self.of_line.0 = self.signatures.take();
+        }
         self.echo.clear();
     }
 

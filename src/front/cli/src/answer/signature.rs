@@ -1,18 +1,13 @@
 //! Prints the signatures of stacks.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 
-use foldsym_symbolize::json::string;
-use foldsym_symbolize::{Rules, Signature, Signing};
+use foldsym_symbolize::{Rules, RulesError, Signature, Signing, json, rules_of};
 
 use crate::args::{SignatureOptions, SignatureShown};
 use crate::io::escape::push_escaped;
-use crate::io::failure::Failure;
-
-/// The most bytes of a file of rules.
-const MAX_RULES: u64 = 1 << 20;
+use crate::io::failure::{Failure, exit};
 
 /// The signatures of a command's stacks.
 pub(crate) struct Signatures {
@@ -28,14 +23,13 @@ impl Signatures {
     /// The file of rules cannot be read; the message names its line.
     pub(crate) fn of(options: &SignatureOptions) -> Result<Option<Self>, Failure> {
         let Some(shown) = options.signature else { return Ok(None) };
-        let rules = match &options.signature_rules {
-            None => Rules::shipped(),
-            Some(path) => {
-                let rules = Rules::shipped().with(&path.display().to_string(), &read(path)?);
-                rules.map_err(|error| Failure::usage(error.to_string()))?
-            }
-        };
-        Ok(Some(Self { signing: Signing::new(rules), only: shown == SignatureShown::Only }))
+        let signing = Signing::new(rules(options)?);
+        Ok(Some(Self { signing, only: shown == SignatureShown::Only }))
+    }
+
+    /// The signatures of stacks that ask for them themselves.
+    pub(crate) fn shipped() -> Self {
+        Self { signing: Signing::new(Rules::shipped()), only: false }
     }
 
     /// Puts the signature of the stack that ends here, as a line of text.
@@ -52,24 +46,26 @@ impl Signatures {
 
     /// Puts the signature of the stack that ends here, as a key of an object.
     pub(crate) fn put_json(&mut self, out: &mut Vec<u8>) {
-        let Signature { text, hash, rules, .. } = self.signing.finish();
-        for (key, value) in
-            [("\"Signature\":{\"Text\":", &text), (",\"Hash\":", &hash), (",\"Rules\":", &rules)]
-        {
-            out.extend_from_slice(key.as_bytes());
-            string(out, value.as_bytes());
-        }
-        out.push(b'}');
+        json::signature(out, &self.signing.finish());
     }
 }
 
-fn read(path: &Path) -> Result<String, Failure> {
-    let (mut text, failed) = (String::new(), |error| Failure::input(path, error));
-    // A pipe or a device may be a file of rules too: the user named it.
-    let file = File::open(path).map_err(failed)?;
-    file.take(MAX_RULES + 1).read_to_string(&mut text).map_err(failed)?;
-    match text.len() as u64 > MAX_RULES {
-        true => Err(Failure::input(path, format!("a file of rules has at most {MAX_RULES} bytes"))),
-        false => Ok(text),
+/// The rules of the options.
+///
+/// # Errors
+/// The file of rules cannot be read; the message names its line.
+pub(crate) fn rules(options: &SignatureOptions) -> Result<Arc<Rules>, Failure> {
+    rules_from(options.signature_rules.as_deref())
+}
+
+/// The built-in rules, and those of a file.
+///
+/// # Errors
+/// The file of rules cannot be read; the message names its line.
+pub(crate) fn rules_from(file: Option<&Path>) -> Result<Arc<Rules>, Failure> {
+    match rules_of(file) {
+        Ok(rules) => Ok(Arc::new(rules)),
+        Err(error @ RulesError::Rule(_)) => Err(Failure::usage(error.to_string())),
+        Err(error) => Err(Failure { message: error.to_string(), code: exit::BAD_INPUT }),
     }
 }

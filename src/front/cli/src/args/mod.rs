@@ -261,7 +261,7 @@ pub(crate) struct Stack {
     pub(crate) answering: Answering,
     /// Writes only these keys of each frame in --json, where they are known: words with commas between them, of address, module, id,
     /// module-offset, function-offset, function, qualified, linkage, file, line, column, declaration, certainty, evidence, candidates,
-    /// unknown
+    /// unknown, trust
     #[arg(long, value_name = "LIST", value_parser = foldsym_symbolize::Fields::parse, hide_short_help = true)]
     pub(crate) fields: Option<foldsym_symbolize::Fields>,
     #[command(flatten)]

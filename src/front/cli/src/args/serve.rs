@@ -43,6 +43,9 @@ pub(crate) struct Serve {
     /// else all)
     #[arg(long, value_name = "NAME")]
     pub(crate) allow_host: Vec<String>,
+    /// File of rules for signatures, which outweigh the built-in ones (schema/signatures.md)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) signature_rules: Option<PathBuf>,
     /// Threads that answer; 0 takes all cores. One more answers small requests alone
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
     pub(crate) threads: u16,

@@ -109,12 +109,12 @@ pub(crate) struct Symbolize {
     pub(crate) inputs: Vec<PathBuf>,
     /// Reads a Parquet file with one stack per row instead of reports
     #[cfg(feature = "parquet")]
-    #[arg(long, value_name = "IN.parquet", requires = "output", conflicts_with_all = ["inputs", "json", "text", "format", "certainty", "style", "collapsed", "pprof", "otlp", "callers", "event", "open_paths", "sections", "signature"], hide_short_help = true)]
+    #[arg(long, value_name = "IN.parquet", requires = "output", conflicts_with_all = ["inputs", "json", "text", "format", "certainty", "style", "collapsed", "by_function", "pprof", "otlp", "callers", "event", "open_paths", "sections"], hide_short_help = true)]
     pub(crate) parquet: Option<PathBuf>,
     /// A Parquet file in place of text: the rows of --parquet with their answers, or a row for each thread of the reports; - is standard
     /// output
     #[cfg(feature = "parquet")]
-    #[arg(short, long, value_name = "OUT.parquet", conflicts_with_all = ["json", "text", "certainty", "style", "collapsed", "pprof", "otlp", "signature"])]
+    #[arg(short, long, value_name = "OUT.parquet", conflicts_with_all = ["json", "text", "certainty", "style", "collapsed", "by_function", "pprof", "otlp"])]
     pub(crate) output: Option<PathBuf>,
     /// Format of the reports (default: found by content)
     #[arg(long, value_name = "F", value_parser = report_format, hide_short_help = true)]
@@ -122,6 +122,9 @@ pub(crate) struct Symbolize {
     /// Prints one JSON object per report, each on one line
     #[arg(long, conflicts_with_all = ["text", "collapsed", "pprof", "otlp"])]
     pub(crate) json: bool,
+    /// Writes only these keys of each frame in --json, where they are known: the words of `foldsym stack --fields`, and trust
+    #[arg(long, value_name = "LIST", value_parser = foldsym_symbolize::Fields::parse, requires = "json", hide_short_help = true)]
+    pub(crate) fields: Option<foldsym_symbolize::Fields>,
     /// Prints text: the default
     #[arg(long, hide_short_help = true)]
     pub(crate) text: bool,
@@ -131,6 +134,10 @@ pub(crate) struct Symbolize {
     /// Lines of flame graphs, OUTERMOST;...;INNERMOST COUNT, over all reports; of a profile the sums of VALUE (default: as the profile says)
     #[arg(long, value_name = "VALUE", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["text", "pprof", "otlp", "signature"])]
     pub(crate) collapsed: Option<String>,
+    /// Counts samples by the function that ran, over all reports, beside the function that the linker kept in its place: how many are exact, of
+    /// the only known function (alone), likely, or undecided; of a profile the sums of VALUE (default: as the profile says)
+    #[arg(long, value_name = "VALUE", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["collapsed", "pprof", "otlp", "signature", "fields", "style", "certainty"])]
+    pub(crate) by_function: Option<String>,
     /// Writes the profile again, with functions and lines; - is standard output
     #[arg(long, value_name = "OUT.pb.gz", conflicts_with_all = ["text", "signature"], hide_short_help = true)]
     pub(crate) pprof: Option<PathBuf>,

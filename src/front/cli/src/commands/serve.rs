@@ -8,6 +8,7 @@ use foldsym_store::{default_cache, without_secrets};
 use foldsym_symbolize::Symbolizer;
 
 use crate::answer::open::store;
+use crate::answer::signature::rules_from;
 use crate::args::serve::Serve;
 use crate::io::failure::{Failure, complain, exit};
 
@@ -42,6 +43,7 @@ pub(crate) fn run(args: &Serve) -> Result<u8, Failure> {
     // Only this command is known to have the options that it is called with.
     let converts = !args.read_only && !args.search.is_empty();
     config.converter = std::env::current_exe().ok().filter(|_| converts);
+    config.rules = rules_from(args.signature_rules.as_deref())?;
     config.limits.threads = args.threads.into();
     config.limits.body = args.max_body;
     config.limits.memory = args.memory;

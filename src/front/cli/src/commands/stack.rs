@@ -78,6 +78,9 @@ fn of_process(args: &Stack, symbolizer: &Symbolizer, given: Vec<String>) -> Resu
             })?;
             // First, so that an error has it too.
             session.echo.extend(given.echo().map(|(key, value)| (key.to_owned(), value)));
+            if given.wants_signature() {
+                session.sign_line();
+            }
             let request = process.request(&given).map_err(|error| LineError::usage(error.to_string()))?;
             let innermost = request.vptr.map_or(Innermost::Nothing, Innermost::Vtable);
             return put(session, &mut worker, &request.modules, &request.frames, innermost);

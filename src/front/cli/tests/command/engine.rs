@@ -78,7 +78,10 @@ fn value(frame: &Frame) -> Value {
                 "Symbol": symbol(&of.functions, &of.aliases),
             })
         };
-        object["Candidates"] = frame.candidates.iter().map(member).collect();
+        match &frame.candidates[..] {
+            [only] if count == 1 => object["How"] = only.how.into(),
+            candidates => object["Candidates"] = candidates.iter().map(member).collect(),
+        }
     }
     if frame.partial {
         object["Partial"] = true.into();

@@ -100,6 +100,10 @@ fn every_warning_of_a_report_is_documented() {
 #[test]
 fn every_key_of_an_answer_is_documented() {
     let documented = documented("schema/answers.md");
+    let version = foldsym_symbolize::json::VERSION;
+    let page = root("schema/answers.md");
+    assert!(page.lines().next().unwrap().ends_with(&format!(", version {version}")));
+    assert!(page.contains(&format!("\n| {version} | ")));
     let mut found = BTreeSet::new();
     let mut take = |text: &str| {
         for line in text.lines() {

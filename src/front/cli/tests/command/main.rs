@@ -7,6 +7,7 @@ mod bad_store;
 mod blocks;
 mod build_systems;
 mod build_trees;
+mod by_function;
 mod cfi;
 mod clients;
 mod companions;

@@ -82,7 +82,11 @@ fn answers(fsym: &Fsym, stops: &[Stop], more: &[&str]) -> Vec<Answer> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let answer = |(line, stop): (&Value, &Stop)| {
         let frame = &line["Frames"][0];
-        let candidates = frame["Candidates"].as_array().unwrap();
+        // The only candidate is the answer.
+        let candidates = frame["Candidates"].as_array().cloned().unwrap_or_else(|| {
+            assert_eq!(frame["CandidateCount"], 1, "{frame}");
+            frame["Symbol"].as_array().unwrap().last().cloned().into_iter().collect()
+        });
         let answer = Answer {
             certainty: text(&frame["Certainty"]),
             evidence: text(&frame["Evidence"]),

@@ -135,6 +135,79 @@ fn fields_are_chosen() {
     assert_eq!(fsym.run_with("stack", &["--fields", "line"], DIRECT).code, 2);
 }
 
+/// Fields of a report are those of `stack`, with the names that the report has itself, and how each frame was found.
+#[test]
+fn fields_of_a_report_are_chosen() {
+    let reports = concat!(env!("CARGO_MANIFEST_DIR"), "/../../reports/tests/reports");
+    let (perf, dump) = (format!("{reports}/perf-events.txt"), format!("{reports}/crash.dmp"));
+    let crash = format!("{reports}/crash");
+    let few = |list: &str, report: &str| {
+        foldsym(&["symbolize", "--json", "--search", &crash, "--fields", list, report]).json()[0].clone()
+    };
+    let all = |report: &str| foldsym(&["symbolize", "--json", "--search", &crash, report]).json()[0].clone();
+    let frames = |report: &serde_json::Value| -> Vec<serde_json::Value> {
+        let threads = report["Threads"].as_array().unwrap().iter();
+        threads.flat_map(|thread| thread["Frames"].as_array().unwrap().clone()).collect()
+    };
+    for report in [&perf, &dump] {
+        let (chosen, whole) = (few("function,line,certainty,trust,unknown", report), all(report));
+        assert_eq!(chosen["Modules"], whole["Modules"]);
+        let (chosen, whole) = (frames(&chosen), frames(&whole));
+        assert_eq!(chosen.len(), whole.len());
+        for (chosen, whole) in chosen.iter().zip(&whole) {
+            let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+            for key in ["Certainty", "Source", "Trust"] {
+                assert_eq!(text(&chosen[key]), text(&whole[key]), "{key}");
+            }
+            // The default says this of modules alone.
+            let why = text(&chosen["Unknown"]);
+            let of_module = !["no_address", "no_function"].contains(&&*why);
+            assert!(!of_module || why == text(&whole["Unknown"]["Kind"]), "{whole}");
+            let named = |answer: &serde_json::Value| -> Vec<(String, u64)> {
+                let of = answer["Symbol"].as_array().cloned().unwrap_or_default();
+                let of = of.iter().map(|one| (text(&one["FunctionName"]), one["Line"].as_u64().unwrap_or(0)));
+                of.filter(|(name, _)| !name.is_empty()).collect()
+            };
+            assert_eq!(named(chosen), named(whole));
+            assert!(chosen.get("Address").is_none() && chosen.get("FileName").is_none());
+        }
+        let has = |key: &str| whole.iter().any(|frame| frame.get(key).is_some());
+        assert!(if report == &perf { has("Source") } else { has("Trust") });
+    }
+    let usage = foldsym(&["symbolize", "--fields", "line", &perf]);
+    assert!(usage.code == 2 && usage.err.contains("--json"), "{usage:?}");
+}
+
+/// `benches` has the whole input: `stacks` writes 100,000 such lines.
+#[test]
+fn few_fields_take_no_more_than_the_stacks() {
+    let built = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testbins/built");
+    let fleet = foldsym_benches::stacks::Fleet::of(&built).unwrap();
+    let mut numbers = foldsym_benches::stacks::Numbers::new(1);
+    let lines: String = (0..300).map(|id| fleet.line(id, &mut numbers) + "\n").collect();
+    let mut search = vec!["stack", "--json"];
+    for module in &fleet.modules {
+        search.extend(["--search", module.program.to_str().unwrap()]);
+    }
+    let ran = |more: &[&str]| {
+        let ran = foldsym_with(&[&search[..], more].concat(), &lines);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        ran
+    };
+    let few = ran(&["--fields", "function,file,line,certainty"]);
+    let share = |bytes: usize| bytes as f64 / lines.len() as f64;
+    assert!(share(few.out.len()) <= 1.2, "{}", share(few.out.len()));
+    let all = ran(&[]);
+    // Of these lines 3.3 times with the candidate of each exact answer.
+    assert!(share(all.out.len()) <= 3.1, "{}", share(all.out.len()));
+    let known = |line: &serde_json::Value| {
+        let frames = line["Frames"].as_array().unwrap().iter();
+        frames.filter(|frame| !frame["Certainty"].is_null()).count()
+    };
+    let frames: usize = all.json().iter().map(|line| line["Frames"].as_array().unwrap().len()).sum();
+    assert_eq!(all.json().iter().map(known).sum::<usize>(), frames, "each frame has a function");
+}
+
 #[test]
 fn long_stacks_and_recursion_are_answered() {
     let fsym = fsym();
@@ -157,4 +230,30 @@ fn a_report_has_those_of_its_threads() {
     assert_eq!(only.out.lines().count(), if crashed == 0 { threads.len() } else { crashed });
     let text = foldsym(&["symbolize", "--signature", report]).out;
     assert_eq!(text.lines().filter(|line| line.starts_with("signature ")).count(), threads.len());
+}
+
+/// A line may ask for itself; its JSON has a signature then, by the rules that ship.
+#[test]
+fn a_stack_of_json_asks_for_its_signature() {
+    let fsym = fsym();
+    let line = |more: &str| {
+        let module = r#"{"id": "aff8cb27efbbfee0810d8659fede21594064a3e0", "base": "0x200000"}"#;
+        let frames = r#"["0x209939", "0x209df6", "0x20a59f", "0x20ae1b"]"#;
+        format!("{{\"modules\": [{module}], \"frames\": {frames}, {more}\"id\": 1}}")
+    };
+    let lines = [line(""), line("\"signature\": true, "), line("\"signature\": \"mine\", ")].join("\n");
+    let with = |args: &[&str]| {
+        foldsym_with(&[&["stack", "--search", fsym.str(), "--json"], args].concat(), &lines).json()
+    };
+    let (plain, all) = (with(&[]), with(&["--signature"]));
+    let text = "f6_1 | in67_0 | K20_0::K20_0";
+    assert!(plain[0].get("Signature").is_none() && plain[2].get("Signature").is_none());
+    assert_eq!((&plain[1]["Signature"]["Text"], plain[1].get("signature")), (&text.into(), None));
+    assert_eq!(plain[2]["signature"], "mine");
+    for line in &all {
+        assert_eq!((&line["Signature"], &line["Frames"]), (&all[0]["Signature"], &plain[0]["Frames"]));
+    }
+    // Of text nothing can ask but the option.
+    let text = foldsym_with(&["stack", "--search", fsym.str()], &line("\"signature\": true, "));
+    assert!(!text.out.contains("signature"), "{text:?}");
 }

@@ -1,10 +1,14 @@
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Any, Protocol, TypeAlias, final
+from typing import Any, Literal, Protocol, TypeAlias, final, overload
 
-__all__ = ["FoldsymError", "RecordBatch", "Store", "SymbolFile", "Symbolizer", "convert", "symbolize_batch"]
+__all__ = ["FoldsymError", "RecordBatch", "Store", "SymbolFile", "Symbolizer", "convert", "read_report", "symbolize_batch"]
+
+__version__: str
 
 _Path: TypeAlias = str | PathLike[str]
+# A method has the name of the type.
+_List: TypeAlias = list
 _Source: TypeAlias = _Path | bytes
 
 class _ArrowArray(Protocol):
@@ -30,7 +34,32 @@ class Store:
     def __new__(cls, location: _Path, *, create: bool = False) -> Store: ...
     def get(self, id: str) -> SymbolFile | None: ...
     def add(self, path: _Path) -> str: ...
-    def convert(self, program: _Path, *, threads: int = 0) -> str: ...
+    def convert(
+        self,
+        program: _Path,
+        *,
+        columns: bool = False,
+        locations: bool = False,
+        unwind: bool = False,
+        imports: bool = False,
+        name_index: bool = False,
+        threads: int = 0,
+    ) -> str: ...
+    def list(self) -> _List[dict[str, Any]]: ...
+    def check(self) -> dict[str, Any]: ...
+    def gc(
+        self,
+        *,
+        max_age_days: float | None = None,
+        older_than_days: float | None = None,
+        keep_releases: int | None = None,
+        max_bytes: int | None = None,
+        dry_run: bool = False,
+    ) -> dict[str, Any]: ...
+    def remove(self, id: str) -> bool: ...
+    def pin(self, name: str, ids: Sequence[str]) -> None: ...
+    def pins(self) -> dict[str, _List[str]]: ...
+    def unpin(self, name: str, ids: Sequence[str] = ...) -> bool: ...
 
 @final
 class Symbolizer:
@@ -42,11 +71,31 @@ class Symbolizer:
         candidates: bool = True,
         demangle: bool = True,
     ) -> Symbolizer: ...
+    @overload
     def stack(
-        self, frames: Sequence[int | str | dict[str, Any]], modules: Sequence[dict[str, Any]]
+        self, frames: Sequence[int | str | dict[str, Any]], modules: Sequence[dict[str, Any]], *, signature: Literal[False] = False
     ) -> list[dict[str, Any]]: ...
+    @overload
+    def stack(
+        self,
+        frames: Sequence[int | str | dict[str, Any]],
+        modules: Sequence[dict[str, Any]],
+        *,
+        signature: Literal[True],
+        signature_rules: _Source | None = None,
+    ) -> dict[str, Any]: ...
     def opened(self) -> dict[str, int]: ...
 
+def read_report(
+    source: _Source,
+    store: Symbolizer | Store | _Path | None = None,
+    *,
+    format: str | None = None,
+    event: str | None = None,
+    fields: Sequence[str] | None = None,
+    signature: bool = False,
+    signature_rules: _Source | None = None,
+) -> dict[str, Any]: ...
 def convert(
     source: _Source,
     output: _Path,
@@ -87,4 +136,6 @@ def symbolize_batch(
     threads: int = 1,
     fields: Sequence[str] | None = None,
     views: bool = False,
+    signature: bool = False,
+    signature_rules: _Source | None = None,
 ) -> RecordBatch: ...

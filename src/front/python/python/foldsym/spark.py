@@ -7,6 +7,7 @@ source says how.
 from __future__ import annotations
 
 import functools
+import pathlib
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
@@ -32,6 +33,9 @@ MAX_UNKNOWN = 1000
 
 #: Words of `unknown` that say that a module has no symbol file.
 _WITHOUT_FILE = ("absent", "failed", "damaged")
+
+#: Columns of signatures, as `foldsym.symbolize_batch` makes them.
+_SIGNATURE = ("signature", "signature_hash", "signature_rules")
 
 #: Columns of stacks, as `foldsym.symbolize_batch` reads them.
 _STACKS = ("frames", "kinds", "modules", "module_id", "module_name", "base")
@@ -69,12 +73,16 @@ def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def _schema(df: DataFrame, fields: Sequence[str] | None = None, keep: Sequence[str] | None = None) -> StructType:
+def _schema(
+    df: DataFrame, fields: Sequence[str] | None = None, keep: Sequence[str] | None = None, signature: bool = False
+) -> StructType:
     from pyspark.sql import types as t
 
+    made = ("symbols", *(_SIGNATURE if signature else ()))
     symbols = t.ArrayType(t.StructType([field for field in _symbol_fields() if fields is None or field.name in fields]))
-    kept = [field for field in df.schema.fields if field.name != "symbols" and (keep is None or field.name in keep)]
-    return t.StructType([*kept, t.StructField("symbols", symbols)])
+    kept = [field for field in df.schema.fields if field.name not in made and (keep is None or field.name in keep)]
+    signed = [t.StructField(name, t.StringType()) for name in made[1:]]
+    return t.StructType([*kept, t.StructField("symbols", symbols), *signed])
 
 
 class Metrics:
@@ -175,6 +183,8 @@ def _answer(
     fields: Sequence[str] | None,
     kept: Sequence[str],
     views: bool,
+    signature: bool,
+    rules: bytes | None,
     batches: Iterable[pyarrow.RecordBatch],
 ) -> Iterator[pyarrow.RecordBatch]:
     import pyarrow
@@ -189,14 +199,18 @@ def _answer(
     views = views and int(pyarrow.__version__.split(".")[0]) >= 18
     for batch in batches:
         start = time.perf_counter()
-        answered = foldsym.symbolize_batch(_joined(batch), engine, dictionaries=False, views=views, fields=made)
+        answered = foldsym.symbolize_batch(
+            _joined(batch), engine, dictionaries=False, views=views, fields=made, signature=signature, signature_rules=rules
+        )
         answers = pyarrow.record_batch(answered)
         if metrics:
             metrics.count(answers, time.perf_counter() - start)
         symbols = answers["symbols"]
         if made is not None and len(made) > len(set(fields or ())):
             symbols = _only(symbols, fields or ())
-        yield pyarrow.record_batch([*(answers[name] for name in kept), symbols], [*kept, "symbols"])
+        signed = _SIGNATURE if signature else ()
+        columns = [*(answers[name] for name in kept), symbols, *(answers[name] for name in signed)]
+        yield pyarrow.record_batch(columns, [*kept, "symbols", *signed])
     if metrics:
         after = engine.opened()
         metrics.files.add(after["files"] - before["files"])
@@ -274,6 +288,8 @@ def symbolize(
     metrics: Metrics | None = None,
     fields: Sequence[str] | None = None,
     keep: Sequence[str] | None = None,
+    signature: bool = False,
+    signature_rules: str | PathLike[str] | bytes | None = None,
 ) -> DataFrame:
     """The data frame with a column `symbols`; the columns of stacks are those of `foldsym.symbolize_batch`.
 
@@ -285,9 +301,16 @@ def symbolize(
     `fields` names the fields of `symbols` that are made, and `keep` the columns of `df` that the answer has; without them all are. Most of a
     job's time is spent on moving texts between Python and the JVM, so a job that needs `["function", "file", "line"]` and the
     column `["crash"]` takes about half of the time with these two. The names of modules are not read where no answer has them.
+
+    With `signature` there are the columns `signature`, `signature_hash` and `signature_rules` too: the bucket of each stack.
+    `signature_rules` is a file of rules on the driver, its path or its bytes.
     """
     if "frames" in df.columns and "decimal" in df.schema["frames"].dataType.simpleString():
         raise ValueError("frames: expected addresses as bigint, found decimal, as which Spark reads uint64 of Parquet")
+    if signature_rules is not None and not signature:
+        raise ValueError("signature_rules without signature=True")
+    # Tasks get the text: an executor need not see the file.
+    rules = signature_rules if signature_rules is None or isinstance(signature_rules, bytes) else pathlib.Path(signature_rules).read_bytes()
     given = df
     # Before columns are left out: they too cut equal stacks.
     df = _salted(df)
@@ -301,20 +324,20 @@ def symbolize(
 
         df = df.select([f.col(_quoted(name)) for name in df.columns if name in needed])
         # Names of modules are in these fields, and in what the metrics count. A key may be a field of a module.
-        has_names = fields is None or metrics or "modules" in keep or {"module", "message"} & set(fields)
+        has_names = signature or fields is None or metrics or "modules" in keep or {"module", "message"} & set(fields)
         if not has_names and not partition_by:
             df = _without_names(df)
     # Spark's own mapInArrow asks for each column by its name without quotes.
     if unfit := [name for name in df.columns if "." in name or "`" in name]:
         raise ValueError(f"Spark passes no column whose name has a dot or a backtick to Python: rename {unfit[0]!r}, or keep others")
-    schema = _schema(given, fields, keep)
+    schema = _schema(given, fields, keep, signature)
     names = [field.name for field in _symbol_fields()]
     if fields is not None and (not fields or not set(fields) <= set(names)):
         raise ValueError(f"fields: expected some of {names}, found {list(fields)}")
-    kept = [field.name for field in schema if field.name != "symbols"]
+    kept = [field.name for field in schema if field.name != "symbols" and not (signature and field.name in _SIGNATURE)]
     df = _moved(df, partition_by, partitions).drop(_SALT)
     views = _reads_views(df.sparkSession)
-    answer = functools.partial(_answer, str(store), metrics, None if fields is None else list(fields), kept, views)
+    answer = functools.partial(_answer, str(store), metrics, None if fields is None else list(fields), kept, views, signature, rules)
     return df.mapInArrow(answer, schema)
 
 

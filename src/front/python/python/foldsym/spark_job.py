@@ -30,6 +30,8 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     task.add_argument("--partitions", type=int, help="how many tasks (default: spark.sql.shuffle.partitions)")
     task.add_argument("--fields", nargs="+", help="fields of the answers (default: all)")
     task.add_argument("--keep", nargs="*", help="columns of the input that the output has (default: all)")
+    task.add_argument("--signature", action="store_true", help="adds the columns of signatures, which name the bucket of each stack")
+    task.add_argument("--signature-rules", type=pathlib.Path, help="file on the driver with rules for signatures")
     task.add_argument("--metrics", type=pathlib.Path, help="file on the driver for the metrics, as JSON")
     task = tasks.add_parser("convert", help="programs to a store, a task each")
     task.add_argument("--list", required=True, type=pathlib.Path, help="file with a path a line")
@@ -63,6 +65,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             metrics=metrics,
             fields=arguments.fields,
             keep=arguments.keep,
+            signature=arguments.signature,
+            signature_rules=arguments.signature_rules,
         )
         answers.write.mode(arguments.mode).parquet(arguments.output)
         done = {**metrics.value(), "wall_seconds": time.perf_counter() - start}

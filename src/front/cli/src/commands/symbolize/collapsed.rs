@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use foldsym_reports::{Opened, Report, Thread, Trust};
+use foldsym_reports::{Report, Thread, Trust};
 use foldsym_symbolize::{Answer, Form, Innermost, Names, Query, Worker};
 
 use crate::io::escape::push_escaped;
@@ -14,59 +14,11 @@ pub(super) struct Collapsed {
 }
 
 impl Collapsed {
-    /// Adds the stacks of a report; of a profile the values of a kind, by its type or `TYPE/UNIT`, "" for the profile's own choice.
-    ///
-    /// With `one_event` only samples of the report's first event count. Returns what was lost, one sentence each.
-    ///
-    /// # Errors
-    /// The profile has no such kind.
-    pub(super) fn add(
-        &mut self,
-        worker: &mut Worker<'_>,
-        opened: &mut Opened<'_>,
-        kind: &str,
-        one_event: bool,
-    ) -> Result<Vec<String>, String> {
-        let report = opened.report();
-        let types = &report.value_types;
-        let value = match kind {
-            "" => report.default_value,
-            _ => {
-                let is_kind = |known: &String| {
-                    known == kind || known.split_once('/').is_some_and(|(name, _)| name == kind)
-                };
-                let found = types.iter().position(is_kind);
-                found.ok_or_else(|| format!("no value {kind:?}: the profile has {}", types.join(", ")))?
-            }
-        };
-        let has_values = !types.is_empty();
-        // Counts of different events have no sum.
-        let mut lost = Vec::new();
-        let event = match &report.events[..] {
-            [first, others @ ..] if one_event && !others.is_empty() => {
-                lost.push(format!(
-                    "only samples of the event {first} were counted; --event chooses another: {}",
-                    others.join(", ")
-                ));
-                Some(first.clone())
-            }
-            _ => None,
-        };
-        while let Some(thread) = opened.next_thread() {
-            if event.is_some() && thread.event != event {
-                continue;
-            }
-            // A crash report has no values: each of its stacks counts once.
-            let count = if !has_values { 1 } else { thread.values.get(value).copied().unwrap_or(0) };
-            if count != 0 && !thread.frames.is_empty() {
-                let line = line(worker, opened.report(), &thread);
-                let sum = self.stacks.entry(line).or_default();
-                // The file may be untrusted, so its values may overflow the sum.
-                *sum = sum.saturating_add(count);
-            }
-        }
-        lost.extend_from_slice(&opened.report().warnings);
-        Ok(lost)
+    /// Adds a stack.
+    pub(super) fn add(&mut self, worker: &mut Worker<'_>, report: &Report, thread: &Thread, count: i64) {
+        let sum = self.stacks.entry(line(worker, report, thread)).or_default();
+        // The file may be untrusted, so its values may overflow the sum.
+        *sum = sum.saturating_add(count);
     }
 
     pub(super) fn put(&self, out: &mut Vec<u8>) {

@@ -5,10 +5,9 @@
 
 use std::path::Path;
 
-use foldsym_reports::{Opened, Options, Reader, Thread, json};
-use foldsym_symbolize::json::GivenName;
+use foldsym_reports::{Opened, Options, Reader, Report, Thread, json};
 use foldsym_symbolize::{
-    AddressKind, Answer, Form, Innermost, Modules, Names, Query, StackFrame, Symbolizer, Worker,
+    AddressKind, Answer, Fields, Form, Innermost, Modules, Names, Query, StackFrame, Symbolizer, Worker,
 };
 
 use crate::answer::open::{Extra, symbolizer_with};
@@ -18,12 +17,14 @@ use crate::io::failure::{Failure, complain, exit};
 use crate::io::output::Output;
 use report_bytes::read_report;
 
+mod by_function;
 mod collapsed;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod print;
 mod report_bytes;
 mod rewrite;
+mod samples;
 mod style;
 
 /// Prints each report.
@@ -36,10 +37,11 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
     if let (Some(input), Some(output)) = (&args.parquet, &args.output) {
         return parquet::run(args, input, output);
     }
+    // Each candidate costs a lookup.
+    let wants_candidates =
+        args.json && args.by_function.is_none() && args.fields.is_none_or(Fields::has_candidates);
     #[cfg(feature = "parquet")]
-    let wants_candidates = args.json || args.output.is_some();
-    #[cfg(not(feature = "parquet"))]
-    let wants_candidates = args.json;
+    let wants_candidates = wants_candidates || args.output.is_some();
     let answering = Answering {
         json: wants_candidates,
         no_demangle: args.no_demangle,
@@ -68,12 +70,17 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
     if let Some(output) = &args.output {
         return parquet::reports(args, output, &symbolizer, &options);
     }
-    let mut collapsed = args.collapsed.as_ref().map(|kind| (collapsed::Collapsed::default(), kind.as_str()));
+    let mut counted = match (&args.collapsed, &args.by_function) {
+        (Some(kind), _) => Some((Counted::Stacks(collapsed::Collapsed::default()), kind.as_str())),
+        (None, Some(kind)) => Some((Counted::Functions(by_function::ByFunction::default()), kind.as_str())),
+        (None, None) => None,
+    };
     let mut printer = StackPrinter {
         symbolizer: &symbolizer,
         worker: symbolizer.worker(),
         out: Output::new(),
         json: args.json,
+        fields: args.fields,
         marks: args.certainty.unwrap_or(Marks::Folded),
         style: args.style,
         signatures: Signatures::of(&args.signatures)?,
@@ -81,9 +88,12 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
     let reader = Reader::new(&symbolizer);
     let (mut failed, mut first) = (0, true);
     for path in &args.inputs {
-        let read = read_report(path, &reader, &options, |mut opened| match &mut collapsed {
-            Some((collapsed, kind)) => {
-                let added = collapsed.add(&mut printer.worker, &mut opened, kind, args.event.is_none());
+        let read = read_report(path, &reader, &options, |mut opened| match &mut counted {
+            Some((counted, kind)) => {
+                let worker = &mut printer.worker;
+                let add =
+                    |report: &Report, thread: &Thread, count| counted.add(worker, report, thread, count);
+                let added = samples::each(&mut opened, kind, args.event.is_none(), add);
                 for warning in added? {
                     complain(&format!("{}: {warning}", path.display()));
                 }
@@ -101,7 +111,7 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
             Ok(printed) => printed?,
             Err(message) => {
                 failed += 1;
-                if args.json {
+                if args.json && counted.is_none() {
                     print::error(&mut printer.out.text, path, &message);
                 }
                 // Earlier answers are printed before the error.
@@ -111,8 +121,8 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
         }
         printer.out.flush()?;
     }
-    if let Some((collapsed, _)) = &collapsed {
-        collapsed.put(&mut printer.out.text);
+    if let Some((counted, _)) = &counted {
+        counted.put(&mut printer.out.text, args.json);
         printer.out.flush()?;
     }
     crate::answer::open::tell_unused(&symbolizer);
@@ -124,11 +134,36 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
     })
 }
 
+/// What is counted in place of printing stacks.
+enum Counted {
+    Stacks(collapsed::Collapsed),
+    Functions(by_function::ByFunction),
+}
+
+impl Counted {
+    fn add(&mut self, worker: &mut Worker<'_>, report: &Report, thread: &Thread, count: i64) {
+        match self {
+            Self::Stacks(collapsed) => collapsed.add(worker, report, thread, count),
+            Self::Functions(functions) => functions.add(worker, report, thread, count),
+        }
+    }
+
+    fn put(&self, out: &mut Vec<u8>, is_json: bool) {
+        match self {
+            Self::Stacks(collapsed) => collapsed.put(out),
+            Self::Functions(functions) if is_json => functions.put_json(out),
+            Self::Functions(functions) => functions.put_text(out),
+        }
+    }
+}
+
 struct StackPrinter<'s> {
     symbolizer: &'s Symbolizer,
     worker: Worker<'s>,
     out: Output,
     json: bool,
+    /// The fields of JSON, if they are chosen.
+    fields: Option<Fields>,
     marks: Marks,
     style: Style,
     signatures: Option<Signatures>,
@@ -193,23 +228,20 @@ impl StackPrinter<'_> {
         let form = if self.json { Form::Json } else { Form::Plain };
         let (symbolizer, with_frames) = (self.symbolizer, self.has_frames());
         let (output, is_json, marks, style) = (&mut self.out, self.json, self.marks, self.style);
-        let signatures = &mut self.signatures;
+        let (signatures, fields) = (&mut self.signatures, self.fields);
         let (mut index, mut number) = (0, 0);
         let put = |answer: &Answer, names: &mut Names<'_>| {
             let out = &mut output.text;
             if let Some(Signatures { signing, .. }) = signatures.as_mut() {
-                names.begin(out.len());
-                let own = thread.names_for(index, answer).iter();
-                let own = own.map(|name| GivenName::new(&name.function, &name.file, name.line));
-                signing.add(answer, names, modules, own);
-                // Who prints the frame finds the damage again.
-                _ = names.take_damage();
+                json::sign(signing, out, index, answer, names, (modules, thread));
             }
             if !with_frames {
                 index += 1;
                 return Ok(());
             }
-            if is_json {
+            if let Some(fields) = fields {
+                json::chosen_frame(out, fields, index, answer, names, (modules, thread));
+            } else if is_json {
                 json::frame(out, index, answer, names, modules, thread);
             } else {
                 let frame = thread.frames.get(index).copied().unwrap_or(StackFrame::UNKNOWN);

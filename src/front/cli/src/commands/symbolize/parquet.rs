@@ -3,14 +3,15 @@
 
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use foldsym_convert::internal::{replaceable, write_whole};
 use foldsym_reports::{Options, Reader};
-use foldsym_symbolize::Symbolizer;
-use foldsym_table::{ReportFile, TableError, symbolize_file};
+use foldsym_symbolize::{Rules, Symbolizer};
+use foldsym_table::{ReportFile, TableError, TableOptions, symbolize_file};
 
 use super::report_bytes::read_report;
-use crate::args::{Answering, Symbolize};
+use crate::args::{Answering, SignatureShown, Symbolize};
 use crate::io::failure::{Failure, complain, exit};
 
 /// The first bytes of a Parquet file.
@@ -19,11 +20,14 @@ const MAGIC: &[u8] = b"PAR1";
 /// Answers the stacks of a Parquet file.
 pub(super) fn run(args: &Symbolize, input: &Path, output: &Path) -> Result<u8, Failure> {
     may_be_written(output)?;
+    let rules = rules(args)?;
     // Candidates are part of the table, as they are of JSON.
     let answering =
         Answering { json: true, no_demangle: args.no_demangle, check: true, ..Answering::default() };
     let symbolizer = crate::answer::open::symbolizer(&answering, &args.sources)?;
-    let result = into_file(output, |file| symbolize_file(&symbolizer, input, file).map(drop))?;
+    let result = into_file(output, |file| {
+        symbolize_file(&symbolizer, input, file, options_of(rules.as_ref())).map(drop)
+    })?;
     result.map_err(|error| match error {
         TableError::Write(error) => unwritable(output, error),
         // The message of the others does not name the file.
@@ -34,6 +38,23 @@ pub(super) fn run(args: &Symbolize, input: &Path, output: &Path) -> Result<u8, F
     Ok(0)
 }
 
+/// The rules of the columns of signatures, if they are wanted.
+fn rules(args: &Symbolize) -> Result<Option<Arc<Rules>>, Failure> {
+    match args.signatures.signature {
+        None => Ok(None),
+        Some(SignatureShown::Also) => crate::answer::signature::rules(&args.signatures).map(Some),
+        Some(SignatureShown::Only) => {
+            Err(Failure::usage("--signature=only: a table has its frames too; give --signature"))
+        }
+    }
+}
+
+fn options_of(rules: Option<&Arc<Rules>>) -> TableOptions<'_> {
+    let mut options = TableOptions::default();
+    (options.threads, options.signature) = (0, rules);
+    options
+}
+
 /// Answers the threads of reports, a row each.
 pub(super) fn reports(
     args: &Symbolize,
@@ -42,10 +63,12 @@ pub(super) fn reports(
     options: &Options,
 ) -> Result<u8, Failure> {
     may_be_written(output)?;
+    let rules = rules(args)?;
     let reader = Reader::new(symbolizer);
     let mut failed = 0;
     let result = into_file(output, |file| {
-        let mut table = ReportFile::new(file).map_err(|error| unwritable(output, error))?;
+        let mut table =
+            ReportFile::new(file, options_of(rules.as_ref())).map_err(|error| unwritable(output, error))?;
         for path in &args.inputs {
             let written = read_report(path, &reader, options, |mut opened| {
                 let added = table.add(symbolizer, &path.to_string_lossy(), &mut opened);
