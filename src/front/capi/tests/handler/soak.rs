@@ -178,7 +178,9 @@ fn count_stack(report: &Report, moments: &[Moment], counts: &mut Counts, told: &
     // The function of the thread is on its stack, unless the C++ runtime replaces the frames below by those of a `catch`: it has written the
     // new registers over the saved ones, and not gone there yet. No debugger sees more.
     let last = lines.last().unwrap_or_else(|| panic!("{}", told()));
-    if last.name == "(anonymous namespace)::unwind" && has("_Unwind_RaiseException") {
+    let thrower = lines.iter().position(|line| line.name == "_Unwind_RaiseException");
+    let catcher = thrower.and_then(|at| lines.get(at + 1));
+    if catcher.is_some_and(|line| line.name.starts_with("(anonymous namespace)::unwind")) {
         counts.being_replaced += 1;
         return;
     }
