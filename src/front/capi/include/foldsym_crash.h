@@ -28,7 +28,7 @@
  * process ends after all of them. A report that takes longer than `seconds` ends early. A single write to a pipe that nobody reads
  * is not interrupted.
  *
- * Not done: on AArch64, a stack pointer that the crash destroyed may lead to repeated frames; stacks of other threads; demangling of templates and operators; .fsym files that are compressed; modules that were loaded
+ * Not done: stacks of other threads; demangling of templates and operators; .fsym files that are compressed; modules that were loaded
  * after the last foldsym_crash_refresh (their frames are `(no module)`, and a walk goes on behind them by frame pointers or by words on the stack). A program that
  * uses SIGSEGV for its own ends (a virtual machine) must have its handler installed last, or reports are written for faults
  * that are none. Linux with glibc or musl, x86-64 and AArch64.

@@ -5,6 +5,7 @@
 mod built;
 #[path = "../common/mod.rs"]
 mod common;
+mod emulated;
 mod loading;
 mod soak;
 mod words;
