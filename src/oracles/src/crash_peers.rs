@@ -16,7 +16,8 @@ use crate::{ours, results};
 const HELP: &str = "cargo xtask crash-peers [--sources DIR] [--foldsym PATH] [--out FILE]
   crashes one program in six ways under each handler, and counts what it names and takes
   --sources DIR   where libbacktrace and cpptrace are built: DIR/libbacktrace/.libs/libbacktrace.a with backtrace.h beside .libs, and
-                  DIR/cpptrace/{include,lib}, an installation of static libraries (default: corpus/peers)
+                  DIR/cpptrace/{include,lib}, an installation of static libraries; a file `version` beside them is
+                  shown (default: corpus/peers)
   --foldsym PATH  the command (default: FOLDSYM_BUILT, else the workspace's release build, which is made)
   --out FILE      where the page goes (default: standard output)
 
@@ -68,8 +69,9 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let plain = build(&folder, &Peer { name: "none", flags: Vec::new() })?;
     let base = stripped_len(&plain)?;
     let tools = &["g++", "clang++", "strace"];
-    let mut page =
-        results::head("The crash handler beside those of other libraries", "crash-peers", &[], tools);
+    let mut page = results::head("The crash handler beside other libraries", "crash-peers", &[], tools);
+    let versions = versions(&sources);
+    let _ = writeln!(page, "Peers: {}.\n", versions.join(", "));
     for reason in &skipped {
         let _ = writeln!(page, "Skipped: {reason}.\n");
         eprintln!("skipped: {reason}");
@@ -112,7 +114,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 
 const INTRODUCTION: &str = "Each handler is installed as its documentation says (`benches/compare/handlers`). libbacktrace and cpptrace have none, so that their user
 writes it: lines to write are those of the file without includes of the program and braces of the function. cpptrace is taken the short
-way; its documentation has a safe one, with a second program. Peers read the debug information of the program, ours reads `.fsym`.
+way; its documentation has a safe one, with a second program. abseil walks by frame pointers, which a program built with -O2 has not. Peers
+read the debug information of the program, ours reads `.fsym`.
 
 ";
 
@@ -185,6 +188,24 @@ fn peers(sources: &Path) -> Result<(Vec<Peer>, Vec<String>), String> {
         skipped.push(format!("cpptrace: needs {}", folder.join("lib/libcpptrace.a").display()));
     }
     Ok((found, skipped))
+}
+
+/// What is known of the peers' versions: of packages, and a line of the file `version` beside sources.
+fn versions(sources: &Path) -> Vec<String> {
+    let of_package = |package: &&str| {
+        let show = ["-W", "-f", "${Package} ${Version}", package];
+        sh::output(Command::new("dpkg-query").args(show)).ok()
+    };
+    let of_source = |name: &&str| {
+        let text = sh::read(&sources.join(name).join("version")).ok()?;
+        Some(format!("{name} {}", text.trim()))
+    };
+    let packages = ["libabsl-dev", "libbackward-cpp-dev", "libdw-dev"];
+    ["libbacktrace", "cpptrace"]
+        .iter()
+        .filter_map(of_source)
+        .chain(packages.iter().filter_map(of_package))
+        .collect()
 }
 
 /// The folded library, and the library that counts.
