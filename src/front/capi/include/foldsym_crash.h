@@ -23,7 +23,7 @@
  * rt_sigaction, rt_sigprocmask, tgkill, gettid, clock_gettime, nanosleep, process_vm_readv, exit_group.
  *
  * Bounds: 256 frames (of a deeper stack the 224 innermost and the 32 outermost); 2 KiB of a name; 16 reports of a process; 32 KiB of
- * stack (AArch64: 40), the kernel's frame included, for which each alternate stack has 64 KiB; 80 KiB of code, 33 KiB of static memory. A
+ * stack (AArch64: 40), the kernel's frame included, for which each alternate stack has 64 KiB; 80 KiB of code, 36 KiB of static memory. A
  * fault inside of the handler costs the part of the report that it was in: the handler says so and goes on. A second thread that crashes
  * waits, and its report follows; the process ends after all of them. A thread that crashes while another one ends the process has no
  * report. A report that takes longer than `seconds` ends early. A single write to a pipe that nobody reads is not interrupted.
