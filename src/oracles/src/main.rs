@@ -6,6 +6,7 @@ mod cfi;
 mod ci;
 mod compare;
 mod crash_doors;
+mod crash_peers;
 mod crashes;
 mod demangle;
 mod diff;
@@ -44,6 +45,7 @@ const TASKS: &[(&str, RunTask)] = &[
     ("diff", diff::run),
     ("crashes", crashes::run),
     ("crash-doors", crash_doors::run),
+    ("crash-peers", crash_peers::run),
     ("soak", soak::run),
     ("stacks", stacks::run),
     ("steps", steps::run),

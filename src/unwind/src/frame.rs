@@ -134,7 +134,9 @@ impl Frame {
         }
         let returned = match returned {
             Some(returned) => returned,
-            // In a leaf function of AArch64 the return address is in the link register, and no rule names it.
+            // In a leaf function of AArch64 the return address is in the link register, and no rule names it. A function that called
+            // another one has its own return there in that register: it would be its own caller for ever.
+            None if machine == Machine::Aarch64 && !self.exact => return Err(Stop::Stuck),
             None if machine == Machine::Aarch64 => {
                 here.get(row.return_register).ok_or(Stop::Register(row.return_register))?
             }

@@ -19,6 +19,10 @@ pub const ORACLES: &[Task] = &[
         help: "programs that crash: the same functions by core, minidump, sanitizer, perf, server and gdb",
     },
     Task {
+        name: "crash-peers",
+        help: "the crash handler beside libbacktrace, abseil, backward-cpp, cpptrace: names, time, calls, bytes",
+    },
+    Task {
         name: "soak",
         help: "64 clients ask the server, some break off: no failure, flat memory, CPU a frame; with hostile clients (--hostile)",
     },

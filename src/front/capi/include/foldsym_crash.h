@@ -22,16 +22,16 @@
  * function of the C library but memcpy and its like, reads the stack through the kernel, and makes these system calls alone: write,
  * rt_sigaction, rt_sigprocmask, tgkill, gettid, clock_gettime, nanosleep, process_vm_readv, exit_group.
  *
- * Bounds: 256 frames (of a deeper stack the 224 innermost and the 32 outermost); 2 KiB of a name; 16 reports of a process; 32 KiB of stack
- * (AArch64: 40), the kernel's frame included, for which each alternate stack has 64 KiB; 80 KiB of code, 33 KiB of static memory. A fault inside of the handler costs the part
- * of the report that it was in: the handler says so and goes on. A second thread that crashes waits, and its report follows; the
- * process ends after all of them. A report that takes longer than `seconds` ends early. A single write to a pipe that nobody reads
- * is not interrupted.
+ * Bounds: 256 frames (of a deeper stack the 224 innermost and the 32 outermost); 2 KiB of a name; 16 reports of a process; 32 KiB of
+ * stack (AArch64: 40), the kernel's frame included, for which each alternate stack has 64 KiB; 80 KiB of code, 36 KiB of static memory. A
+ * fault inside of the handler costs the part of the report that it was in: the handler says so and goes on. A second thread that crashes
+ * waits, and its report follows; the process ends after all of them. A thread that crashes while another one ends the process has no
+ * report. A report that takes longer than `seconds` ends early. A single write to a pipe that nobody reads is not interrupted.
  *
- * Not done: on AArch64, a stack pointer that the crash destroyed may lead to repeated frames; stacks of other threads; demangling of templates and operators; .fsym files that are compressed; modules that were loaded
- * after the last foldsym_crash_refresh (their frames are `(no module)`, and a walk goes on behind them by frame pointers alone). A program that
- * uses SIGSEGV for its own ends (a virtual machine) must have its handler installed last, or reports are written for faults
- * that are none. Linux with glibc or musl, x86-64 and AArch64.
+ * Not done: stacks of other threads; demangling of templates and operators; .fsym files that are compressed; modules that were loaded
+ * after the last foldsym_crash_refresh (their frames are `(no module)`, and a walk goes on behind them by frame pointers or by words on the
+ * stack). A program that uses SIGSEGV for its own ends (a virtual machine) must have its handler installed last, or reports are written
+ * for faults that are none. Linux with glibc or musl, x86-64 and AArch64.
  */
 #ifndef FOLDSYM_CRASH_H
 #define FOLDSYM_CRASH_H
@@ -69,7 +69,7 @@ typedef struct foldsym_crash_options {
     size_t program_len;     /* bytes of them */
     const int *signals;     /* signals in addition to the six, each once; NULL: none */
     size_t signal_count;    /* at most 64 */
-    size_t module_capacity; /* modules that the process ever loads; 0: 1,024. The first call's counts. A place that is not used takes no memory */
+    size_t module_capacity; /* modules that the process ever loads; 0: 1,024. The first call's counts. Unused places take no memory */
     int fd;                 /* where the report is written; 0: standard error */
     int json_fd;            /* where the same is written as a line that `foldsym symbolize` reads; 0: nowhere */
     uint32_t flags;         /* FOLDSYM_CRASH_... */

@@ -11,6 +11,11 @@ pub(crate) struct Cause {
 }
 
 impl Cause {
+    /// A process sent it: kill, sigqueue, a message queue, tgkill. Of a timer the same bytes are something else.
+    pub(crate) const fn has_sender(&self) -> bool {
+        matches!(self.code, 0 | -1 | -3 | -6)
+    }
+
     /// The processor met the fault: nobody sent the signal.
     pub(crate) const fn is_fault(&self) -> bool {
         self.code > 0

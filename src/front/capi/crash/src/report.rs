@@ -188,7 +188,7 @@ impl Report {
         };
         if cause.is_fault() && cause.code != 0x80 {
             out.text(", address ").hex(cause.address, 1);
-        } else if cause.code <= 0 && cause.sender != self.process {
+        } else if cause.has_sender() && cause.sender != self.process {
             out.text(", sender process ").decimal(cause.sender.unsigned_abs().into());
         }
         out.text(", in thread ").decimal(self.thread.unsigned_abs().into());

@@ -25,6 +25,8 @@ pub(crate) const fn code(signal: i32, code: i32) -> Option<(&'static str, &'stat
     Some(match (signal, code) {
         (_, 0) => ("SI_USER", "sent by kill"),
         (_, -1) => ("SI_QUEUE", "sent by sigqueue"),
+        (_, -2) => ("SI_TIMER", "sent by a timer"),
+        (_, -3) => ("SI_MESGQ", "sent by a message queue"),
         (_, -6) => ("SI_TKILL", "sent by raise, abort or pthread_kill"),
         (libc::SIGTRAP, 0x80) => ("SI_KERNEL", "a breakpoint"),
         (_, 0x80) => ("SI_KERNEL", "an address that cannot exist, or a privileged instruction"),

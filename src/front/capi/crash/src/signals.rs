@@ -38,7 +38,7 @@ unsafe impl Sync for Before {}
 
 static REPORT: Shared = Shared(UnsafeCell::new(Report::new()));
 static BEFORE: Before = Before(UnsafeCell::new([const { None }; LAST + 1]));
-/// The thread that writes a report; 0: none.
+/// The thread that writes a report; 0: none; negative: a thread that ends the process, so that no report is cut off by the end.
 static OWNER: AtomicI32 = AtomicI32::new(0);
 /// Threads that crashed and whose report is not written yet.
 static WAITING: AtomicI32 = AtomicI32::new(0);
@@ -47,6 +47,8 @@ static WRITTEN: AtomicU32 = AtomicU32::new(0);
 static FAULTED: AtomicU32 = AtomicU32::new(0);
 static PROCESS: AtomicI32 = AtomicI32::new(0);
 static INSTALLED: AtomicBool = AtomicBool::new(false);
+/// Where a signal is kept that somebody sends to a thread while it writes outside of crashes. A variable of that thread's own stack.
+static DEFERRED: AtomicPtr<AtomicI32> = AtomicPtr::new(ptr::null_mut());
 /// Where the stack of the report begins.
 static BASE: AtomicU64 = AtomicU64::new(0);
 /// The last fault in it.
@@ -66,10 +68,12 @@ fn process(thread: i32) -> i32 {
     if sys::send(known, thread, 0) { known } else { thread }
 }
 
-/// A forked process has a number of its own.
+/// A forked process has a number of its own, and one thread: nobody is left who writes a report or waits.
 extern "C" fn in_child() {
     // SAFETY: no arguments.
     PROCESS.store(unsafe { libc::getpid() }, Ordering::Relaxed);
+    WAITING.store(0, Ordering::Relaxed);
+    OWNER.store(0, Ordering::Release);
 }
 
 /// Whether the signals of the options have numbers that signals have.
@@ -151,6 +155,9 @@ unsafe extern "C" fn handler(signal: c_int, info: *mut libc::siginfo_t, context:
         // A signal that somebody sends while the report is written is not about this thread's code.
         if cause.is_fault() {
             faulted(&cause, context);
+        } else if CRASH.0.load(Ordering::Relaxed) == 0 {
+            // SAFETY: this thread is the owner outside of crashes, and its variable is there until it no longer is.
+            unsafe { &*DEFERRED.load(Ordering::Relaxed) }.store(signal, Ordering::Relaxed);
         }
         return;
     }
@@ -158,7 +165,7 @@ unsafe extern "C" fn handler(signal: c_int, info: *mut libc::siginfo_t, context:
     WAITING.fetch_add(1, Ordering::AcqRel);
     // Each thread before this one may take its whole time.
     let patience = sys::now().saturating_add(limit.saturating_mul(4));
-    let owns = take(thread, patience);
+    let owns = take(thread, patience, true);
     if owns {
         if WRITTEN.fetch_add(1, Ordering::AcqRel) < REPORTS {
             FAULTED.store(0, Ordering::Relaxed);
@@ -178,13 +185,15 @@ unsafe extern "C" fn handler(signal: c_int, info: *mut libc::siginfo_t, context:
         }
         OWNER.store(0, Ordering::Release);
     }
-    finish(limit);
+    finish(thread, limit);
     pass_on(&cause, thread, info, context);
 }
 
-/// Takes the lock of the report.
-fn take(thread: i32, patience: u64) -> bool {
-    while OWNER.compare_exchange(0, thread, Ordering::AcqRel, Ordering::Acquire).is_err() {
+/// Takes the lock of the report. A crash comes before what `is_crash` says is none.
+fn take(thread: i32, patience: u64, is_crash: bool) -> bool {
+    // The thread's own end of the process may meet another fault than the first.
+    let swap = |from| OWNER.compare_exchange(from, thread, Ordering::AcqRel, Ordering::Acquire).is_ok();
+    while (!is_crash && WAITING.load(Ordering::Acquire) > 0) || (!swap(0) && !swap(thread.wrapping_neg())) {
         if sys::now() > patience {
             return false;
         }
@@ -193,13 +202,26 @@ fn take(thread: i32, patience: u64) -> bool {
     true
 }
 
-/// Lets other threads that crashed write their reports before this one ends the process.
-fn finish(limit: u64) {
+/// Lets other threads that crashed write their reports before this one ends the process. A thread that crashes later waits for the end,
+/// which would cut its report off.
+fn finish(thread: i32, limit: u64) {
     WAITING.fetch_sub(1, Ordering::AcqRel);
     let until = sys::now().saturating_add(limit);
-    while WAITING.load(Ordering::Acquire) > 0 && sys::now() < until {
+    let ending = thread.wrapping_neg();
+    // A waiting thread counts itself before it takes the lock.
+    while WAITING.load(Ordering::Acquire) > 0
+        || OWNER.compare_exchange(0, ending, Ordering::AcqRel, Ordering::Acquire).is_err()
+    {
+        if sys::now() > until {
+            return;
+        }
         sys::sleep();
     }
+}
+
+/// The program may go on: other threads may write reports again.
+fn go_on(thread: i32) {
+    _ = OWNER.compare_exchange(thread.wrapping_neg(), 0, Ordering::AcqRel, Ordering::Relaxed);
 }
 
 /// The handler itself met a fault: the kernel's return from this second signal goes to [`resume`], at the stack on which the first one
@@ -232,8 +254,9 @@ extern "C" fn resume() -> ! {
         // Not a crash, but a stack that was asked for.
         die(fault, thread);
     }
-    finish(OPTIONS.get().limit());
+    finish(thread, OPTIONS.get().limit());
     if let Some(action) = before(signal).filter(|action| action.handler > libc::SIG_IGN) {
+        go_on(thread);
         call(&action, signal, info.load(Ordering::Relaxed), context.load(Ordering::Relaxed));
     }
     die(signal, thread);
@@ -243,11 +266,12 @@ extern "C" fn resume() -> ! {
 fn pass_on(cause: &Cause, thread: i32, info: *mut libc::siginfo_t, context: *mut c_void) {
     let action = before(cause.signal).unwrap_or(Action::DEFAULT);
     if action.handler > libc::SIG_IGN {
+        go_on(thread);
         return call(&action, cause.signal, info, context);
     }
     // A fault cannot be ignored.
     if action.handler == libc::SIG_IGN && !cause.is_fault() {
-        return;
+        return go_on(thread);
     }
     sys::set_default(cause.signal);
     // The instruction runs again and meets the same fault: a core then shows the program as it crashed. A breakpoint of x86-64 has
@@ -304,16 +328,23 @@ fn outside_of_crashes(write: impl FnOnce(&mut Report, u64)) -> Status {
     let blocked = sys::block(WAITING_SIGNALS);
     let thread = sys::thread();
     let limit = OPTIONS.get().limit();
-    let is_ours = OWNER.load(Ordering::Acquire) != thread && take(thread, sys::now().saturating_add(limit));
+    let deferred = AtomicI32::new(0);
+    let patience = sys::now().saturating_add(limit);
+    let is_ours = OWNER.load(Ordering::Acquire) != thread && take(thread, patience, false);
     if is_ours {
         CRASH.0.store(0, Ordering::Relaxed);
         BASE.store((&raw const limit) as u64, Ordering::Relaxed);
         FAULTED.store(0, Ordering::Relaxed);
+        DEFERRED.store((&raw const deferred).cast_mut(), Ordering::Relaxed);
         // SAFETY: this thread is the owner.
         write(unsafe { &mut *REPORT.0.get() }, limit);
         OWNER.store(0, Ordering::Release);
     }
     sys::set_mask(blocked);
+    let signal = deferred.load(Ordering::Relaxed);
+    if signal != 0 {
+        sys::send(process(thread), thread, signal);
+    }
     if is_ours { status::OK } else { status::E_BUSY }
 }
 

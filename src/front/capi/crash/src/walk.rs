@@ -67,11 +67,13 @@ pub(crate) struct Stack {
     current: Option<Frame>,
     /// Frames that a word on the stack may still give.
     scans: usize,
+    /// The same for frames of code that no module of the table has, such as constructors of a library that is being loaded.
+    scans_outside: usize,
 }
 
 impl Stack {
     pub(crate) const fn new() -> Self {
-        Stack { entries: [Entry::NONE; FRAMES], found: 0, current: None, scans: 0 }
+        Stack { entries: [Entry::NONE; FRAMES], found: 0, current: None, scans: 0, scans_outside: 0 }
     }
 
     pub(crate) fn clear(&mut self) {
@@ -122,7 +124,7 @@ impl Stack {
     /// Begins at these registers. `is_exact`: the first frame was running, and does not wait for a call.
     pub(crate) fn begin(&mut self, registers: Registers, is_exact: bool) {
         let frame = if is_exact { Frame::innermost(registers) } else { Frame::caller(registers) };
-        self.scans = SCANS;
+        (self.scans, self.scans_outside) = (SCANS, SCANS);
         self.push(Entry { address: frame.pc(), is_return: !is_exact, how: How::Context });
         self.current = Some(frame);
     }
@@ -131,7 +133,9 @@ impl Stack {
     pub(crate) fn walk(&mut self, memory: &mut Memory, deadline: u64, with_rows: bool) {
         while let Some(mut frame) = self.current {
             let how = step(&mut frame, memory, with_rows).or_else(|| {
-                self.scans = self.scans.checked_sub(1)?;
+                let is_outside = MODULES.find(frame.lookup_pc()).is_none();
+                let left = if is_outside { &mut self.scans_outside } else { &mut self.scans };
+                *left = left.checked_sub(1)?;
                 scan(&mut frame, memory)
             });
             let is_late = self.found >= STEPS || (self.found % 64 == 63 && sys::now() > deadline);

@@ -5,6 +5,8 @@
 mod built;
 #[path = "../common/mod.rs"]
 mod common;
+mod emulated;
+mod loading;
 mod soak;
 mod words;
 
@@ -18,6 +20,8 @@ use object::{Object, ObjectSymbol, SymbolKind};
 
 /// Bytes of code that the archive adds to a program.
 const CODE: u64 = 80 * 1024;
+/// Bytes of its static memory.
+const MEMORY: u64 = 36 * 1024;
 /// Bytes of stack that the handler takes, the kernel's frame included.
 const STACK: usize = if cfg!(target_arch = "x86_64") { 32 * 1024 } else { 40 * 1024 };
 
@@ -386,6 +390,12 @@ fn bounds_hold() {
             panics.push(name.to_owned());
         }
     }
+    let of_library = |symbol: &object::Symbol<'_, '_>| {
+        symbol.kind() == SymbolKind::Data && symbol.name().is_ok_and(|name| name.contains("foldsym_crash"))
+    };
+    let memory: u64 = file.symbols().filter(of_library).map(|symbol| symbol.size()).sum();
+    println!("{memory} bytes of static memory");
+    assert!((32 * 1024..=MEMORY).contains(&memory), "{memory}");
     println!("{code} bytes of code");
     assert!((16 * 1024..=CODE).contains(&code), "{code}");
     assert_eq!(panics, Vec::<String>::new());
