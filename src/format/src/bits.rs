@@ -64,15 +64,17 @@ pub fn count_up_to(data: &[u8], first: u64, width: u32, count: u32, limit: u64) 
     if count <= AT_ONCE && width <= MAX_WIDTH.wrapping_div(AT_ONCE) {
         // All are read at once, without a branch on how many.
         // `AT_ONCE` fields of at most 14 bits fit the 56 bits of one load.
-        let mut stored = read(data, first, MAX_WIDTH).ok_or(first)?;
+        let at = usize::try_from(first >> 3).map_err(|_| first)?;
+        let stored = word(data, at).ok_or(first)?.wrapping_shr((first & 7) as u32);
+        // The load may reach past the last field, into bits of another part of the section. Set, they are above any limit but the largest,
+        // and with that one all fields count.
+        let mut stored = stored | u64::MAX.wrapping_shl(width.wrapping_mul(count));
         let mut found = 0u32;
-        for nth in 0..AT_ONCE {
-            // The load may reach past the last field, into bits of another part of the section: they do not count.
-            let counts = (nth < count) & (stored & mask(width) <= limit);
-            found = found.wrapping_add(counts.into());
+        for _ in 0..AT_ONCE {
+            found = found.wrapping_add((stored & mask(width) <= limit).into());
             stored = stored.wrapping_shr(width);
         }
-        return Ok(found);
+        return Ok(found.min(count));
     }
     let (mut found, mut left) = (0u32, count);
     while left > 0 {
