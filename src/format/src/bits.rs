@@ -25,6 +25,29 @@ pub const fn mask(width: u32) -> u64 {
     1u64.wrapping_shl(width).wrapping_sub(1)
 }
 
+/// [`mask`] of each width up to [`MAX_WIDTH`], and 0 for wider ones: one load takes the place of the operations. It has a place for each
+/// byte, so that no width is compared with its length.
+#[allow(clippy::indexing_slicing)] // by the compiler alone, which refuses a place outside
+static MASKS: [u64; 256] = {
+    let mut masks = [0; 256];
+    let mut width = 0;
+    while width <= MAX_WIDTH {
+        masks[width as usize] = mask(width);
+        width = width.wrapping_add(1);
+    }
+    masks
+};
+
+/// As [`mask`], for a width that the bytes of a file decide; 0 for one above [`MAX_WIDTH`], which is damage.
+#[inline(always)]
+pub fn mask_of(width: u8) -> u64 {
+    // A table of masks is more than tier 1 of the C interface may have.
+    if cfg!(feature = "small") {
+        return mask(width.into());
+    }
+    MASKS.get(usize::from(width)).copied().unwrap_or_default()
+}
+
 /// Reads the 8 bytes at byte `at` as a little-endian integer; `None` where fewer are left.
 #[inline(always)]
 pub fn word(data: &[u8], at: usize) -> Option<u64> {
@@ -46,7 +69,7 @@ pub fn word(data: &[u8], at: usize) -> Option<u64> {
 pub fn read(data: &[u8], bit: u64, width: u32) -> Option<u64> {
     let at = usize::try_from(bit >> 3).ok()?;
     let word = word(data, at)?;
-    Some((word >> (bit & 7)) & mask(width))
+    Some((word >> (bit & 7)) & mask_of(width as u8))
 }
 
 /// Fields that [`count_up_to`] reads at once.

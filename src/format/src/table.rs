@@ -214,7 +214,7 @@ impl<'d> Table<'d> {
         let bit = first_bit(header.word, index);
         let mut loaded = bits::word(self.data, byte_of(bit))? >> (bit & 7);
         for ((value, &width), base) in out.iter_mut().zip(header.widths).zip(header.bases) {
-            let stored = (loaded & bits::mask(width.into())).cast_signed();
+            let stored = (loaded & bits::mask_of(width)).cast_signed();
             // The sum wraps only in a damaged file.
             *value = i64::from_le_bytes(*base).wrapping_add(stored);
             // No width is above the sum of all, so nothing wraps.
