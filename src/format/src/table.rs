@@ -51,7 +51,7 @@ pub struct Table<'d> {
 }
 
 /// The header of a block, with as many columns as a caller needs.
-struct Header<'d> {
+struct BlockHeader<'d> {
     /// Where the records are, and the bits of one.
     word: u64,
     /// A byte for each column of the table, 0 where it has none.
@@ -149,7 +149,7 @@ impl<'d> Table<'d> {
     /// The header of a record's block, up to its first `columns` columns, and the record's index in the block. `None` if there is
     /// no such record.
     #[inline(always)]
-    fn place(&self, record: u32, columns: usize) -> Option<(Header<'d>, u32)> {
+    fn place(&self, record: u32, columns: usize) -> Option<(BlockHeader<'d>, u32)> {
         if record >= self.count {
             return None;
         }
@@ -159,7 +159,7 @@ impl<'d> Table<'d> {
         let first = block.wrapping_mul(self.stride as usize);
         let words = self.words.get(first..first.wrapping_add(columns).wrapping_add(BASES))?;
         let ([word, widths], bases) = words.split_first_chunk()?;
-        Some((Header { word: u64::from_le_bytes(*word), widths, bases }, index))
+        Some((BlockHeader { word: u64::from_le_bytes(*word), widths, bases }, index))
     }
 
     /// Has memory bring a record that will be read soon: see [`bits::touch`].

@@ -16,16 +16,16 @@ const BLOCKS_PER_TASK: usize = 64;
 
 /// The least and the largest of some numbers.
 #[derive(Clone, Copy)]
-struct Span {
+struct Extent {
     least: i64,
     most: i64,
 }
 
-impl Span {
-    const NONE: Span = Span { least: i64::MAX, most: i64::MIN };
+impl Extent {
+    const NONE: Extent = Extent { least: i64::MAX, most: i64::MIN };
 
-    fn of(values: &[i64]) -> Span {
-        values.iter().fold(Span::NONE, |span, &value| span.and(Span { least: value, most: value }))
+    fn of(values: &[i64]) -> Extent {
+        values.iter().fold(Extent::NONE, |span, &value| span.and(Extent { least: value, most: value }))
     }
 
     /// How the values are stored.
@@ -33,8 +33,8 @@ impl Span {
         Band { base: self.least, width: width_of((self.most - self.least) as u64) }
     }
 
-    fn and(self, other: Span) -> Span {
-        Span { least: self.least.min(other.least), most: self.most.max(other.most) }
+    fn and(self, other: Extent) -> Extent {
+        Extent { least: self.least.min(other.least), most: self.most.max(other.most) }
     }
 }
 
@@ -96,14 +96,14 @@ impl<const K: usize, R: Fn(usize) -> [i64; K] + Sync> Table<K, R> {
                 }
             }
             // The values of each block of the smallest size; those of a larger block have the span of its halves together.
-            let mut spans: [Vec<Span>; K] =
-                std::array::from_fn(|k| columns[k].chunks(1 << BLOCK_LOG2.start()).map(Span::of).collect());
+            let mut spans: [Vec<Extent>; K] =
+                std::array::from_fn(|k| columns[k].chunks(1 << BLOCK_LOG2.start()).map(Extent::of).collect());
             for (block_log2, bands) in BLOCK_LOG2.zip(&mut bands) {
                 if block_log2 > *BLOCK_LOG2.start() {
                     for spans in &mut spans {
                         *spans = spans
                             .chunks(2)
-                            .map(|halves| halves.iter().fold(Span::NONE, |all, half| all.and(*half)))
+                            .map(|halves| halves.iter().fold(Extent::NONE, |all, half| all.and(*half)))
                             .collect();
                     }
                 }
