@@ -107,9 +107,8 @@ impl<const K: usize, R: Fn(usize) -> [i64; K] + Sync> Table<K, R> {
                             .collect();
                     }
                 }
-                for number in 0..block.len().div_ceil(1 << block_log2) {
-                    bands.push(std::array::from_fn(|k| spans[k][number].band()));
-                }
+                let blocks = 0..block.len().div_ceil(1 << block_log2);
+                bands.extend(blocks.map(|number| std::array::from_fn(|k| spans[k][number].band())));
             }
         }
         bands
