@@ -81,16 +81,16 @@ class Table:
         need(self.block_log2 <= 12, f"block_log2 {self.block_log2}")
         need(reserved == 0, "reserved is not 0")
         count = (self.count + (1 << self.block_log2) - 1) >> self.block_log2
-        end = 8 + 8 * (k + 1) * count
+        end = 8 + 8 * (k + 2) * count
         need(end + TAIL <= len(data), "block headers exceed the section")
-        self.blocks = []  # (offset, bits of a record, [(width, slope, base)])
-        for at in range(8, end, 8 * (k + 1)):
-            word, *words = struct.unpack_from(f"<Q{k}q", data, at)
-            lines = [(w & 63, w >> 6 & 1023, w >> 16) for w in words]
-            self.blocks.append((word & (1 << 48) - 1, word >> 48, lines))
+        self.blocks = []  # (offset, bits of a record, [(width, base)])
+        for at in range(8, end, 8 * (k + 2)):
+            word, widths, *bases = struct.unpack_from(f"<Q8s{k}q", data, at)
+            need(not any(widths[k:]), "a width of a column that the table does not have")
+            self.blocks.append((word & (1 << 48) - 1, word >> 48, list(zip(widths, bases))))
         for number, (offset, bits, lines) in enumerate(self.blocks):
-            need(all(w <= 56 for w, _, _ in lines), "a column is wider than 56 bits")
-            need(bits == sum(w for w, _, _ in lines), f"{bits} bits a record are not the sum of the widths")
+            need(all(w <= 56 for w, _ in lines), "a column is wider than 56 bits")
+            need(bits == sum(w for w, _ in lines), f"{bits} bits a record are not the sum of the widths")
             need(offset == end, f"records at {offset} instead of {end}")
             end = pad_to_byte(data, 8 * end + bits * self.records_in(number))
         need(data[end:] == bytes(TAIL), "the tail is not 8 bytes of 0")
@@ -106,10 +106,14 @@ class Table:
         offset, bits, lines = self.blocks[index >> self.block_log2]
         i = index & (1 << self.block_log2) - 1
         bit, values = 8 * offset + i * bits, []
-        for width, slope, base in lines:
-            values.append(base + slope * i + field(self.data, bit, width))
+        for width, base in lines:
+            values.append(base + field(self.data, bit, width))
             bit += width
-        return self.record(*values)
+        return self.resolved(index, self.record(*values))
+
+    def resolved(self, index, record):
+        """The values that a record means."""
+        return record
 
     def __iter__(self):
         return (self[i] for i in range(self.count))
@@ -117,11 +121,12 @@ class Table:
     def spans(self):
         yield 0, 8, [f"{self.count} records, {len(self.record._fields)} columns, "
                      f"blocks of {1 << self.block_log2}"]
-        at, step = 8, 8 * (len(self.record._fields) + 1)
+        at, step = 8, 8 * (len(self.record._fields) + 2)
         for offset, bits, lines in self.blocks:
             yield at, at + 8, [f"block: records at {offset}, {bits} bits each"]
-            for i, (name, (width, slope, base)) in enumerate(zip(self.record._fields, lines), 1):
-                yield at + 8 * i, at + 8 * i + 8, [f"  {name}: width {width}, slope {slope}, base {base}"]
+            yield at + 8, at + 16, ["  widths: " + " ".join(str(width) for width, _ in lines)]
+            for i, (name, (_, base)) in enumerate(zip(self.record._fields, lines), 2):
+                yield at + 8 * i, at + 8 * i + 8, [f"  {name}: base {base}"]
             at += step
         for block, (offset, bits, _) in enumerate(self.blocks):
             first = block << self.block_log2
@@ -130,6 +135,13 @@ class Table:
             lines += [f"{i}: " + " ".join(map(str, self[i])) for i in range(first, last)]
             yield offset, offset + (bits * (last - first) + 7 >> 3), lines
         yield len(self.data) - TAIL, len(self.data), ["tail"]
+
+
+class Origins(Table):
+    """ORIGINS, whose columns name and edges are stored as distances from lines."""
+
+    def resolved(self, index, record):
+        return record._replace(name=record.name + index, edges=record.edges + 2 * index)
 
 
 # --- names (names.md) ---------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ import locations  # noqa: E402
 import record  # noqa: E402
 import stacks  # noqa: E402
 import unwind  # noqa: E402
-from parts import (TAIL, Damaged, Names, Pieces, RowRecord, ScopeRecord, Starts, Table, byte, field, need,  # noqa: E402
+from parts import (TAIL, Damaged, Names, Origins, Pieces, RowRecord, ScopeRecord, Starts, Table, byte, field, need,  # noqa: E402
                    text, varint)
 
 MAGIC = b"\x7ffsym\r\n\x1a"
@@ -53,7 +53,7 @@ REQUIRED = (*range(2, 10), 20)
 MOST_SEGMENTS = 65536
 COLUMNS = {
     "PIECES": "gap pad skip owner rows name",
-    "FUNCTIONS": "origin scopes name aliases flags",
+    "FUNCTIONS": "origin scopes flags name aliases",
     "ORIGINS": "name file line edges",
     "EDGES": "callee line file",
     "GROUPS": "first",
@@ -85,7 +85,7 @@ class File:
         self.data = data
         self.header = h = dict(zip(HEADER_FIELDS, HEADER.unpack_from(data)))
         need(h["magic"] == MAGIC, "not a .fsym file")
-        need(h["version"] == 2, f"version {h['version']}")
+        need(h["version"] == 3, f"version {h['version']}")
         need(h["features"] < 2, f"unknown features {h['features']:#x}")
         need(h["file_len"] == len(data), f"{len(data)} bytes instead of {h['file_len']}")
         count, self.directory_end = h["section_count"], HEADER.size + h["directory_len"]
@@ -125,7 +125,8 @@ class File:
                 self.tables[name] = Names(self.sections[name])
             elif name in self.sections:
                 columns = COLUMNS[name] + (" column" if name == "EDGES" and self.columns else "")
-                self.tables[name] = Table(name, self.sections[name], columns)
+                table = Origins if name == "ORIGINS" else Table
+                self.tables[name] = table(name, self.sections[name], columns)
                 if name == "PIECES":
                     self.tables[name] = Pieces(self.tables[name], Starts(self.sections["STARTS"]))
             else:

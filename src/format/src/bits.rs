@@ -25,6 +25,29 @@ pub const fn mask(width: u32) -> u64 {
     1u64.wrapping_shl(width).wrapping_sub(1)
 }
 
+/// [`mask`] of each width up to [`MAX_WIDTH`], and 0 for wider ones: one load takes the place of the operations. It has a place for each
+/// byte, so that no width is compared with its length.
+#[allow(clippy::indexing_slicing)] // by the compiler alone, which refuses a place outside
+static MASKS: [u64; 256] = {
+    let mut masks = [0; 256];
+    let mut width = 0;
+    while width <= MAX_WIDTH {
+        masks[width as usize] = mask(width);
+        width = width.wrapping_add(1);
+    }
+    masks
+};
+
+/// As [`mask`], for a width that the bytes of a file decide; 0 for one above [`MAX_WIDTH`], which is damage.
+#[inline(always)]
+pub fn mask_of(width: u8) -> u64 {
+    // A table of masks is more than tier 1 of the C interface may have.
+    if cfg!(feature = "small") {
+        return mask(width.into());
+    }
+    MASKS.get(usize::from(width)).copied().unwrap_or_default()
+}
+
 /// Reads the 8 bytes at byte `at` as a little-endian integer; `None` where fewer are left.
 #[inline(always)]
 pub fn word(data: &[u8], at: usize) -> Option<u64> {
@@ -46,7 +69,7 @@ pub fn word(data: &[u8], at: usize) -> Option<u64> {
 pub fn read(data: &[u8], bit: u64, width: u32) -> Option<u64> {
     let at = usize::try_from(bit >> 3).ok()?;
     let word = word(data, at)?;
-    Some((word >> (bit & 7)) & mask(width))
+    Some((word >> (bit & 7)) & mask_of(width as u8))
 }
 
 /// Fields that [`count_up_to`] reads at once.
@@ -64,15 +87,17 @@ pub fn count_up_to(data: &[u8], first: u64, width: u32, count: u32, limit: u64) 
     if count <= AT_ONCE && width <= MAX_WIDTH.wrapping_div(AT_ONCE) {
         // All are read at once, without a branch on how many.
         // `AT_ONCE` fields of at most 14 bits fit the 56 bits of one load.
-        let mut stored = read(data, first, MAX_WIDTH).ok_or(first)?;
+        let at = usize::try_from(first >> 3).map_err(|_| first)?;
+        let stored = word(data, at).ok_or(first)?.wrapping_shr((first & 7) as u32);
+        // The load may reach past the last field, into bits of another part of the section. Set, they are above any limit but the largest,
+        // and with that one all fields count.
+        let mut stored = stored | u64::MAX.wrapping_shl(width.wrapping_mul(count));
         let mut found = 0u32;
-        for nth in 0..AT_ONCE {
-            // The load may reach past the last field, into bits of another part of the section: they do not count.
-            let counts = (nth < count) & (stored & mask(width) <= limit);
-            found = found.wrapping_add(counts.into());
+        for _ in 0..AT_ONCE {
+            found = found.wrapping_add((stored & mask(width) <= limit).into());
             stored = stored.wrapping_shr(width);
         }
-        return Ok(found);
+        return Ok(found.min(count));
     }
     let (mut found, mut left) = (0u32, count);
     while left > 0 {

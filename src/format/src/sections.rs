@@ -100,7 +100,7 @@ impl SectionId {
     pub const fn columns(self) -> &'static [&'static str] {
         match self {
             Self::PIECES => &["gap", "pad", "skip", "owner", "rows", "name"],
-            Self::FUNCTIONS => &["origin", "scopes", "name", "aliases", "flags"],
+            Self::FUNCTIONS => &["origin", "scopes", "flags", "name", "aliases"],
             Self::ORIGINS => &["name", "file", "line", "edges"],
             Self::EDGES => &["callee", "line", "file"],
             Self::GROUPS => &["first"],
@@ -188,12 +188,12 @@ pub mod functions {
     pub const ORIGIN: usize = 0;
     /// Offset in SCOPES, 0: nothing is inlined.
     pub const SCOPES: usize = 1;
-    /// Its name minus that of its origin; 0: the same.
-    pub const NAME: usize = 2;
-    /// 0: none; else 1 + index of the first in ALIASES.
-    pub const ALIASES: usize = 3;
     /// Bits, see [`PARTIAL`] and [`REASON`].
-    pub const FLAGS: usize = 4;
+    pub const FLAGS: usize = 2;
+    /// Its name minus that of its origin; 0: the same.
+    pub const NAME: usize = 3;
+    /// 0: none; else 1 + index of the first in ALIASES. No lookup of frames reads it.
+    pub const ALIASES: usize = 4;
     /// Number of columns.
     pub const COLUMNS: u8 = 5;
     /// Flag: the unit's `.dwo` was missing, inlined frames are unknown.
@@ -208,14 +208,16 @@ pub mod functions {
 
 /// Columns of ORIGINS.
 pub mod origins {
-    /// Name.
+    /// Name, minus the number of the origin.
     pub const NAME: usize = 0;
     /// 0: unknown; else 1 + file.
     pub const FILE: usize = 1;
     /// Line of the declaration, 0: unknown.
     pub const LINE: usize = 2;
-    /// Index of its first edge in EDGES.
+    /// Index of its first edge in EDGES, minus [`EDGES_EACH`] times the number of the origin.
     pub const EDGES: usize = 3;
+    /// About as many edges as an origin has: both columns rise from record to record, and are stored as distances from a line.
+    pub const EDGES_EACH: i64 = 2;
     /// Number of columns.
     pub const COLUMNS: u8 = 4;
 }

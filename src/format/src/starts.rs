@@ -49,6 +49,8 @@ pub struct Starts<'d> {
     /// Bit where the low parts begin.
     lows: u64,
     end: u64,
+    /// Buckets in one turn of the low parts.
+    around: u32,
 }
 
 /// A piece that was found.
@@ -108,7 +110,8 @@ impl<'d> Starts<'d> {
         // In a damaged file the shift may lose high bits: `verify` compares the result with the field.
         let skipped = u64::from(first_bucket).wrapping_shl(bucket_width);
         let lows = lows.wrapping_shl(3);
-        Ok(Self { data, count, buckets, skipped, low_width, index_width, bucket_width, lows, end })
+        let around = 1u32.wrapping_shl(low_width.wrapping_sub(bucket_width));
+        Ok(Self { data, count, buckets, skipped, low_width, index_width, bucket_width, lows, end, around })
     }
 
     /// Pieces.
@@ -141,10 +144,13 @@ impl<'d> Starts<'d> {
     #[cfg_attr(feature = "small", inline(never))]
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn low(&self, piece: u32) -> Result<u64, FormatError> {
-        self.read(
-            self.lows.wrapping_add(u64::from(self.low_width).wrapping_mul(piece.into())),
-            self.low_width,
-        )
+        self.read(self.low_bit(piece), self.low_width)
+    }
+
+    /// Where the low part of a piece begins.
+    #[inline(always)]
+    fn low_bit(&self, piece: u32) -> u64 {
+        self.lows.wrapping_add(u64::from(self.low_width).wrapping_mul(piece.into()))
     }
 
     /// The first address of a bucket.
@@ -201,21 +207,32 @@ impl<'d> Starts<'d> {
         let at = first.wrapping_add(self.among(first, end, key & mask)?);
         let Some(piece) = at.checked_sub(1) else { return Ok(None) };
         // The low parts of addresses give any start that is less than one turn of them away.
-        let around = 1u32.wrapping_shl(self.low_width.wrapping_sub(self.bucket_width));
+        let around = self.around;
         // If so, the piece starts in this bucket or in one of the `around - 1` buckets before it: less than a turn before the key.
-        let start = if self.first_of(bucket.saturating_add(1).saturating_sub(around))? <= piece {
-            key.wrapping_sub(key.wrapping_sub(self.low(piece)?) & mask)
+        let is_near = self.first_of(bucket.saturating_add(1).saturating_sub(around))? <= piece
+            // The next piece starts after the key. The index has one entry more than there are buckets, so the bound may be `buckets`.
+            && at < self.first_of(bucket.saturating_add(around).min(self.buckets))?;
+        if !is_near {
+            return self.far(piece, bucket).map(Some);
+        }
+        // Both low parts are in one load, unless they are wide.
+        let (low, next) = if self.low_width.wrapping_mul(2) <= MAX_WIDTH {
+            let both = self.read(self.low_bit(piece), self.low_width.wrapping_mul(2))?;
+            (both & mask, both.wrapping_shr(self.low_width))
         } else {
-            self.start(piece, bucket.saturating_sub(around))?
+            (self.low(piece)?, self.low(at)?)
         };
-        // The next piece starts after the key. The index has one entry more than there are buckets, so the bound may be `buckets`.
+        let start = key.wrapping_sub(key.wrapping_sub(low) & mask);
         let behind = key.wrapping_add(1);
-        let next = if at < self.first_of(bucket.saturating_add(around).min(self.buckets))? {
-            behind.wrapping_add(self.low(at)?.wrapping_sub(behind) & mask)
-        } else {
-            self.start(at, bucket.saturating_add(around).min(end_bucket))?
-        };
-        Ok(Some(Start { piece, start, next }))
+        Ok(Some(Start { piece, start, next: behind.wrapping_add(next.wrapping_sub(behind) & mask) }))
+    }
+
+    /// A piece that a key in this bucket led to, where its start or that of the next one is far from the key.
+    #[cold]
+    #[inline(never)]
+    fn far(&self, piece: u32, bucket: u32) -> Result<Start, FormatError> {
+        let next = self.start(piece.wrapping_add(1), bucket)?;
+        Ok(Start { piece, start: self.start(piece, bucket)?, next })
     }
 
     /// How many of the pieces from `first` up to `end`, all of one bucket, have low parts of at most `low`.
@@ -230,8 +247,7 @@ impl<'d> Starts<'d> {
         }
         // In a damaged index `end` may be less than `first`.
         let many = end.saturating_sub(first);
-        let bit = self.lows.wrapping_add(u64::from(self.low_width).wrapping_mul(first.into()));
-        match bits::count_up_to(self.data, bit, self.low_width, many, low) {
+        match bits::count_up_to(self.data, self.low_bit(first), self.low_width, many, low) {
             Ok(count) => Ok(count),
             Err(bit) => Err(FormatError::new(What::Truncated, bit >> 3)),
         }

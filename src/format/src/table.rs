@@ -1,8 +1,7 @@
 //! Decodes a section of packed records into rows of signed integers (schema, section 4).
 //!
-//! Records are in blocks. A column of a block stores the difference of each value from a line
-//! (`base + slope x index`). So any record takes one word of block header and one multiplication a column, and
-//! no record before it is decoded.
+//! Records are in blocks. A column of a block stores the difference of each value from a base. So any record takes a byte and a
+//! word of the block header for each column, and no record before it is decoded.
 
 use crate::bits::{self, MAX_WIDTH, TAIL, u8_at, u16_at, u32_at};
 use crate::error::{FormatError, What};
@@ -19,65 +18,18 @@ pub const RESERVED: usize = 6;
 pub const HEADERS: usize = 8;
 /// Bytes of a word of a block header.
 pub const WORD: usize = 8;
-/// The most columns.
-pub const MAX_COLUMNS: u8 = 8;
+/// The most columns: a word of a block header has a byte for each.
+pub const MAX_COLUMNS: u8 = WORD as u8;
 /// The largest log2 of the records in a block.
 pub const MAX_BLOCK_LOG2: u8 = 12;
 /// Bits of word 0 that hold the offset of the block's records, from bit 0.
 pub const OFFSET_BITS: u32 = 48;
 /// Lowest bit of the bits of one record in word 0.
 pub const RECORD_BITS_SHIFT: u32 = 48;
-/// Bits of a column's word that hold the width, from bit 0.
-pub const WIDTH_BITS: u32 = 6;
-/// Lowest bit of the slope in a column's word.
-pub const SLOPE_SHIFT: u32 = 6;
-/// Bits of the slope.
-pub const SLOPE_BITS: u32 = 10;
-/// Lowest bit of the base in a column's word; it takes the rest, signed.
-pub const BASE_SHIFT: u32 = 16;
-
-/// A block header's word for a column.
-///
-/// ```
-/// use foldsym_format::table::Column;
-/// let column = Column { width: 9, slope: 3, base: -40 };
-/// assert_eq!(Column::unpack(column.pack()), column);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Column {
-    /// Bits of the column in a record, at most [`MAX_WIDTH`].
-    pub width: u32,
-    /// The slope of the line: its increase per record.
-    pub slope: u32,
-    /// Where the line starts; 48 bits signed.
-    pub base: i64,
-}
-
-impl Column {
-    /// Reads the word.
-    #[inline(always)]
-    pub const fn unpack(word: u64) -> Self {
-        Self {
-            width: (word & bits::mask(WIDTH_BITS)) as u32,
-            slope: ((word >> SLOPE_SHIFT) & bits::mask(SLOPE_BITS)) as u32,
-            // The shift of a signed integer keeps the sign.
-            base: word.cast_signed() >> BASE_SHIFT,
-        }
-    }
-
-    /// The word; fields must be in their ranges.
-    pub const fn pack(self) -> u64 {
-        (self.width as u64) | ((self.slope as u64) << SLOPE_SHIFT) | (self.base.cast_unsigned() << BASE_SHIFT)
-    }
-
-    /// The value of record `index` of the block, whose stored bits are `stored`.
-    #[inline(always)]
-    pub const fn value(self, index: u32, stored: u64) -> i64 {
-        // 10 bits times 12 bits: the product does not wrap. The sum wraps only for a width above `MAX_WIDTH`, which is damage.
-        let line = (self.slope as i64).wrapping_mul(index as i64);
-        self.base.wrapping_add(line).wrapping_add(stored.cast_signed())
-    }
-}
+/// Word of a block header whose bytes are the widths of the columns.
+pub const WIDTHS: usize = 1;
+/// Word of a block header with the base of the first column; those of the others follow.
+pub const BASES: usize = 2;
 
 /// A block header's word 0, from the offset of the block's records and the bits of one record.
 pub const fn pack_block(offset: u64, record_bits: u32) -> u64 {
@@ -91,8 +43,20 @@ pub struct Table<'d> {
     /// The block headers.
     words: &'d [[u8; WORD]],
     count: u32,
-    columns: u8,
-    block_log2: u8,
+    /// Log2 of the records in a block, and that number less 1.
+    block_log2: u32,
+    index_mask: u32,
+    /// Words of a block header.
+    stride: u32,
+}
+
+/// The header of a block, with as many columns as a caller needs.
+struct BlockHeader<'d> {
+    /// Where the records are, and the bits of one.
+    word: u64,
+    /// A byte for each column of the table, 0 where it has none.
+    widths: &'d [u8; WORD],
+    bases: &'d [[u8; WORD]],
 }
 
 /// The bit where record `index` of a block begins, by the block's word 0.
@@ -115,7 +79,8 @@ fn truncated(bit: u64) -> FormatError {
 
 impl<'d> Table<'d> {
     /// A table without records.
-    pub const EMPTY: Self = Self { data: &[], words: &[], count: 0, columns: 0, block_log2: 0 };
+    pub const EMPTY: Self =
+        Self { data: &[], words: &[], count: 0, block_log2: 0, index_mask: 0, stride: BASES as u32 };
 
     /// Opens a table of exactly this many columns: checks its first 8 bytes and that all block headers lie
     /// in the section. Takes constant time; the headers themselves are not read.
@@ -144,9 +109,12 @@ impl<'d> Table<'d> {
         if u16_at(head, RESERVED).ok_or(early)? != 0 {
             return Err(wrong(What::Reserved, RESERVED));
         }
-        let blocks = count.div_ceil(1u32.wrapping_shl(block_log2.into()));
-        // There may be nearly 2^32 blocks of 9 words. On a 32-bit target the product may exceed a `usize`.
-        let words = (blocks as usize).checked_mul(usize::from(columns).wrapping_add(1)).ok_or(early)?;
+        let block_log2 = u32::from(block_log2);
+        let index_mask = 1u32.wrapping_shl(block_log2).wrapping_sub(1);
+        let blocks = count.div_ceil(1u32.wrapping_shl(block_log2));
+        let stride = u32::from(columns).wrapping_add(BASES as u32);
+        // There may be nearly 2^32 blocks of 10 words. On a 32-bit target the product may exceed a `usize`.
+        let words = (blocks as usize).checked_mul(stride as usize).ok_or(early)?;
         let (all, _) = data.get(HEADERS..).ok_or(early)?.as_chunks::<WORD>();
         let words = all.get(..words).ok_or(early)?;
         let least = words.len().saturating_mul(WORD).saturating_add(HEADERS).saturating_add(TAIL);
@@ -154,7 +122,7 @@ impl<'d> Table<'d> {
         if data.len() < least {
             return Err(early);
         }
-        Ok(Self { data, words, count, columns, block_log2 })
+        Ok(Self { data, words, count, block_log2, index_mask, stride })
     }
 
     /// Records of the table.
@@ -170,7 +138,7 @@ impl<'d> Table<'d> {
 
     /// Columns of the table.
     pub const fn columns(&self) -> u8 {
-        self.columns
+        self.stride.wrapping_sub(BASES as u32) as u8
     }
 
     /// The table's bytes: the whole section.
@@ -178,35 +146,36 @@ impl<'d> Table<'d> {
         self.data
     }
 
-    /// Words of a block header.
+    /// The header of a record's block, up to its first `columns` columns, and the record's index in the block. `None` if there is
+    /// no such record.
     #[inline(always)]
-    fn stride(&self) -> usize {
-        usize::from(self.columns).wrapping_add(1)
-    }
-
-    /// The words of a record's block, from its word 0 up to those of its first `columns` columns, and the record's index
-    /// in the block. `None` if there is no such record.
-    #[inline(always)]
-    fn place(&self, record: u32, columns: usize) -> Option<(&'d [[u8; WORD]], u32)> {
+    fn place(&self, record: u32, columns: usize) -> Option<(BlockHeader<'d>, u32)> {
         if record >= self.count {
             return None;
         }
-        let block = record.wrapping_shr(self.block_log2.into()) as usize;
-        let index = record & (1u32.wrapping_shl(self.block_log2.into()).wrapping_sub(1));
+        let block = record.wrapping_shr(self.block_log2) as usize;
+        let index = record & self.index_mask;
         // `record` is below `count`, and opening checked that the headers of all blocks are in the section: nothing wraps.
-        let first = block.wrapping_mul(self.stride());
-        Some((self.words.get(first..first.wrapping_add(columns).wrapping_add(1))?, index))
+        let first = block.wrapping_mul(self.stride as usize);
+        let words = self.words.get(first..first.wrapping_add(columns).wrapping_add(BASES))?;
+        let ([word, widths], bases) = words.split_first_chunk()?;
+        Some((BlockHeader { word: u64::from_le_bytes(*word), widths, bases }, index))
     }
 
     /// Has memory bring a record that will be read soon: see [`bits::touch`].
     #[inline(always)]
     pub fn touch(&self, record: u32) {
         if cfg!(not(feature = "small"))
-            // Word 0 alone says where the record is.
-            && let Some(([word], index)) = self.place(record, 0)
+            && let Some((header, index)) = self.place(record, 0)
         {
-            bits::touch(self.data, first_bit(u64::from_le_bytes(*word), index) >> 3, 0..1);
+            bits::touch(self.data, first_bit(header.word, index) >> 3, 0..1);
         }
+    }
+
+    /// As [`Table::columns_of`], of a number that may have more than 32 bits: no table has such a record.
+    #[inline(always)]
+    pub fn columns_at<const K: usize>(&self, record: u64) -> Option<[i64; K]> {
+        if record < self.count.into() { self.columns_of(record as u32) } else { None }
     }
 
     /// Reads the first K columns of a record.
@@ -215,51 +184,54 @@ impl<'d> Table<'d> {
     /// An index past the end, or a block whose records lie outside the section.
     #[inline(always)]
     pub fn record<const K: usize>(&self, record: u32) -> Result<[i64; K], FormatError> {
-        // The code would have the loop below once for each K and caller. Tier 1 of the C interface may have at most 32 KiB of code.
-        if cfg!(feature = "small") {
-            return self.any_record(record);
+        match self.columns_of(record) {
+            Some(columns) => Ok(columns),
+            None => Err(self.refused(record.into(), K)),
         }
-        let Some((words, index)) = self.place(record, K) else { return Err(self.refused(record, K)) };
-        let Some((word, columns)) = words.split_first() else { return Err(self.refused(record, K)) };
-        let word = u64::from_le_bytes(*word);
-        if word >> RECORD_BITS_SHIFT > MAX_WIDTH.into() {
-            return self.any_record(record);
-        }
-        // Most records: one load has the whole of it.
-        let bit = first_bit(word, index);
-        let Some(loaded) = bits::word(self.data, byte_of(bit)) else { return Err(self.refused(record, K)) };
-        let mut loaded = loaded >> (bit & 7);
-        let mut out = [0; K];
-        for (value, word) in out.iter_mut().zip(columns) {
-            let column = Column::unpack(u64::from_le_bytes(*word));
-            *value = column.value(index, loaded & bits::mask(column.width));
-            // The widths of a damaged header may exceed the bits of a record. Then values are wrong: `verify` compares the sum.
-            loaded = loaded.wrapping_shr(column.width);
-        }
-        Ok(out)
     }
 
-    /// As [`Table::record`], of a record of any bits.
-    #[cfg_attr(feature = "small", inline(always))]
-    #[cfg_attr(not(feature = "small"), inline(never))]
-    fn any_record<const K: usize>(&self, record: u32) -> Result<[i64; K], FormatError> {
+    /// As [`Table::record`]; `None` for any error, which [`Table::refused`] then names. A result with the error costs a lookup
+    /// more: its values share their bytes with it, and are taken apart and put together again.
+    #[inline(always)]
+    pub fn columns_of<const K: usize>(&self, record: u32) -> Option<[i64; K]> {
         let mut out = [0; K];
-        match self.fill(record, &mut out) {
-            Some(()) => Ok(out),
-            None => Err(self.refused(record, K)),
+        // The code would have the loop below once for each K and caller. Tier 1 of the C interface may have at most 32 KiB of code.
+        if cfg!(feature = "small") {
+            self.fill(record, &mut out)?;
+            return Some(out);
         }
+        let (header, index) = self.place(record, K)?;
+        let mut used = 0u32;
+        for &width in header.widths.iter().take(K) {
+            used = used.wrapping_add(width.into());
+        }
+        if used > MAX_WIDTH {
+            let mut out = [0; K];
+            self.fill(record, &mut out)?;
+            return Some(out);
+        }
+        // Most records: one load has the columns.
+        let bit = first_bit(header.word, index);
+        let mut loaded = bits::word(self.data, byte_of(bit))? >> (bit & 7);
+        for ((value, &width), base) in out.iter_mut().zip(header.widths).zip(header.bases) {
+            let stored = (loaded & bits::mask_of(width)).cast_signed();
+            // The sum wraps only in a damaged file.
+            *value = i64::from_le_bytes(*base).wrapping_add(stored);
+            // No width is above the sum of all, so nothing wraps.
+            loaded = loaded.wrapping_shr(width.into());
+        }
+        Some(out)
     }
 
     /// Reads the first columns of a record of any bits.
     #[inline(never)]
     fn fill(&self, record: u32, out: &mut [i64]) -> Option<()> {
-        let (words, index) = self.place(record, out.len())?;
-        let (word, columns) = words.split_first()?;
-        let mut bit = first_bit(u64::from_le_bytes(*word), index);
-        for (value, word) in out.iter_mut().zip(columns) {
-            let column = Column::unpack(u64::from_le_bytes(*word));
-            *value = column.value(index, bits::read(self.data, bit, column.width)?);
-            bit = bit.wrapping_add(column.width.into());
+        let (header, index) = self.place(record, out.len())?;
+        let mut bit = first_bit(header.word, index);
+        for ((value, &width), base) in out.iter_mut().zip(header.widths).zip(header.bases) {
+            *value = i64::from_le_bytes(*base)
+                .wrapping_add(bits::read(self.data, bit, width.into())?.cast_signed());
+            bit = bit.wrapping_add(width.into());
         }
         Some(())
     }
@@ -267,13 +239,13 @@ impl<'d> Table<'d> {
     /// Why the first `columns` columns of a record cannot be read.
     #[cold]
     #[inline(never)]
-    fn refused(&self, record: u32, columns: usize) -> FormatError {
-        if record >= self.count {
-            return FormatError::new(What::NoRecord, record.into());
+    pub fn refused(&self, record: u64, columns: usize) -> FormatError {
+        if record >= self.count.into() {
+            return FormatError::new(What::NoRecord, record);
         }
-        match self.place(record, columns) {
-            Some(([word, ..], index)) => truncated(first_bit(u64::from_le_bytes(*word), index)),
-            _ => FormatError::new(What::Truncated, self.data.len() as u64),
+        match self.place(record as u32, columns) {
+            Some((header, index)) => truncated(first_bit(header.word, index)),
+            None => FormatError::new(What::Truncated, self.data.len() as u64),
         }
     }
 
@@ -284,25 +256,19 @@ impl<'d> Table<'d> {
     #[cfg_attr(feature = "small", inline(never))]
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub fn value(&self, record: u32, column: usize) -> Result<i64, FormatError> {
-        let all = usize::from(self.columns);
-        let Some((words, index)) = self.place(record, all) else { return Err(self.refused(record, all)) };
-        let header = words.split_first().zip(words.get(column.wrapping_add(1)));
-        let Some(((word, columns), found)) = header else {
+        let all = usize::from(self.columns());
+        let Some((header, index)) = self.place(record, all) else {
+            return Err(self.refused(record.into(), all));
+        };
+        let Some((&width, base)) = header.widths.get(column).zip(header.bases.get(column)) else {
             return Err(FormatError::new(What::Columns, column as u64));
         };
-        let found = Column::unpack(u64::from_le_bytes(*found));
-        let word = u64::from_le_bytes(*word);
-        let mut bit = first_bit(word, index);
-        if column.wrapping_add(1) == usize::from(self.columns) {
-            // The last column ends where the record does.
-            bit = bit.wrapping_add(word >> RECORD_BITS_SHIFT).wrapping_sub(found.width.into());
-        } else {
-            for word in columns.iter().take(column) {
-                bit = bit.wrapping_add(u64::from_le_bytes(*word) & bits::mask(WIDTH_BITS));
-            }
+        let mut bit = first_bit(header.word, index);
+        for &width in header.widths.iter().take(column) {
+            bit = bit.wrapping_add(width.into());
         }
-        match bits::read(self.data, bit, found.width) {
-            Some(stored) => Ok(found.value(index, stored)),
+        match bits::read(self.data, bit, width.into()) {
+            Some(stored) => Ok(i64::from_le_bytes(*base).wrapping_add(stored.cast_signed())),
             None => Err(truncated(bit)),
         }
     }
@@ -316,29 +282,29 @@ impl<'d> Table<'d> {
         if self.data.is_empty() {
             return Ok(());
         }
-        let stride = self.stride();
+        let stride = self.stride as usize;
         let first = self.words.len().saturating_mul(WORD).saturating_add(HEADERS) as u64;
         let limit = self.data.len().saturating_sub(TAIL) as u64;
         let mut left = self.count;
         let mut end = first;
         for (block, header) in self.words.chunks_exact(stride).enumerate() {
             let at = block.wrapping_mul(stride).wrapping_mul(WORD).wrapping_add(HEADERS) as u64;
-            let Some((&word, columns)) = header.split_first() else { continue };
-            let word = u64::from_le_bytes(word);
+            let Some(([word, widths], bases)) = header.split_first_chunk() else { continue };
+            let word = u64::from_le_bytes(*word);
+            // A lookup uses both the widths and their sum.
             let mut sum = 0u64;
-            // A lookup uses both the widths and their sum: it takes the last column by the sum, and the others by the widths.
-            for &word in columns {
-                let column = Column::unpack(u64::from_le_bytes(word));
-                if column.width > MAX_WIDTH {
+            for (column, &width) in widths.iter().enumerate() {
+                let most = if column < bases.len() { MAX_WIDTH } else { 0 };
+                if u32::from(width) > most {
                     return Err(FormatError::new(What::Width, at));
                 }
-                sum = sum.wrapping_add(column.width.into());
+                sum = sum.wrapping_add(width.into());
             }
             if sum != word >> RECORD_BITS_SHIFT {
                 return Err(FormatError::new(What::Width, at));
             }
             let offset = word & bits::mask(OFFSET_BITS);
-            let records = left.min(1u32.wrapping_shl(self.block_log2.into()));
+            let records = left.min(1u32.wrapping_shl(self.block_log2));
             left = left.wrapping_sub(records);
             let len = sum.wrapping_mul(records.into()).div_ceil(8);
             // They are adjacent without a gap, so that every byte belongs to one.

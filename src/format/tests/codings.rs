@@ -45,11 +45,12 @@ fn bits_at_every_offset() {
 /// fit one load.
 #[test]
 fn a_table_of_wide_records() {
-    let block = 8 + 3 * 8;
+    let block = 8 + 4 * 8;
     let mut table = vec![3, 0, 0, 0, 2, 2, 0, 0];
     table.extend((block as u64 | 60 << 48).to_le_bytes());
-    table.extend((4u64 | 10 << 6 | 1000 << 16).to_le_bytes()); // 1000 + 10 x i + 4 bits
-    table.extend((56u64 | ((-5i64).cast_unsigned() << 16)).to_le_bytes()); // -5 + 56 bits
+    table.extend([4, 56, 0, 0, 0, 0, 0, 0]);
+    table.extend(1000i64.to_le_bytes());
+    table.extend((-5i64).to_le_bytes());
     let records = [(3u64, 1u64 << 55), (0, 0), (15, (1 << 56) - 1)];
     let mut packed = vec![0u8; (60usize * 3).div_ceil(8)];
     for (i, (first, second)) in records.into_iter().enumerate() {
@@ -63,7 +64,7 @@ fn a_table_of_wide_records() {
     table.extend([0; 8]);
     let opened = Table::open(&table, 2).unwrap();
     opened.verify().unwrap();
-    let expected = [[1003, (1 << 55) - 5], [1010, -5], [1035, (1 << 56) - 6]];
+    let expected = [[1003, (1 << 55) - 5], [1000, -5], [1015, (1 << 56) - 6]];
     for (record, expected) in (0u32..).zip(expected) {
         assert_eq!(opened.record::<2>(record), Ok(expected));
         assert_eq!(opened.record::<1>(record), Ok([expected[0]]));
@@ -78,4 +79,7 @@ fn a_table_of_wide_records() {
     for len in block..table.len() {
         assert!(Table::open(&table[..len], 2).and_then(|table| table.verify()).is_err(), "{len}");
     }
+    // A width of a column that the table does not have.
+    table[8 + 8 + 2] = 1;
+    assert_eq!(Table::open(&table, 2).unwrap().verify(), Err(FormatError::new(What::Width, 8)));
 }

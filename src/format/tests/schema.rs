@@ -186,11 +186,12 @@ fn code() -> BTreeMap<String, Vec<u64>> {
                 "block.record_bits",
                 &[table::RECORD_BITS_SHIFT.into(), u64::from(64 - table::RECORD_BITS_SHIFT)],
             ),
-            ("column.width", &[0, table::WIDTH_BITS.into()]),
-            ("column.slope", &[table::SLOPE_SHIFT.into(), table::SLOPE_BITS.into()]),
-            ("column.base", &[table::BASE_SHIFT.into(), u64::from(64 - table::BASE_SHIFT)]),
+            ("words.block", &[0]),
+            ("words.widths", &[table::WIDTHS as u64]),
+            ("words.bases", &[table::BASES as u64]),
         ],
     );
+    put("origins.", &[("edges_each", &[origins::EDGES_EACH as u64])]);
     put(
         "rows.",
         &[

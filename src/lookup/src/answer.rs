@@ -330,7 +330,7 @@ impl SymbolFile<'_> {
     #[inline(always)]
     pub(crate) fn entered_function(&self, id: FunctionId) -> Result<Function, Error> {
         // The function's record says where its tree and its origin are, so both are prefetched before the block of rows is read.
-        let function = Function::read(self, id)?;
+        let function = Function::entered(self, id)?;
         bits::touch(self.scopes, function.scopes, 0..2);
         self.origins.touch(function.origin.0);
         Ok(function)
@@ -339,7 +339,7 @@ impl SymbolFile<'_> {
     /// Reads the origin of a function and prefetches its first edges, which its frames need.
     #[inline(always)]
     pub(crate) fn root(&self, function: &Function) -> Result<OriginParts, Error> {
-        let origin = self.origin_parts(function.origin.0)?;
+        let origin = self.origin_parts(function.origin.0.into())?;
         self.edges.touch(origin.first_edge());
         Ok(origin)
     }

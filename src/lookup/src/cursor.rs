@@ -12,7 +12,7 @@ use crate::file::SymbolFile;
 use crate::frames::{FrameIter, Frames, OriginParts};
 use crate::ids::ImageAddr;
 use crate::row::Spot;
-use crate::rows::{NearBlock, Rows};
+use crate::rows::{NearBlock, Place};
 
 /// Looks addresses up in one file and remembers where the last one was; see [`SymbolFile::cursor`].
 /// About 3 KiB.
@@ -89,8 +89,7 @@ impl<'f, 'd> Cursor<'f, 'd> {
                 let unit_log2 = self.file.header().unit_log2;
                 let target = offset.wrapping_shr(unit_log2.into());
                 if !self.block.holds(target) {
-                    let rows = Rows::open(self.file.rows, rows.0, unit_log2)?;
-                    self.block.enter(&rows, rows.seek(target)?)?;
+                    self.block.enter(self.file.rows, Place::of(self.file.rows, rows.0, target)?)?;
                 }
                 self.block.spot(self.file.rows, target)?
             }
@@ -120,13 +119,10 @@ impl<'f, 'd> Cursor<'f, 'd> {
         let unit_log2 = file.header().unit_log2;
         let target = answer.offset.wrapping_shr(unit_log2.into());
         // An error of the rows waits until the function is read: a single lookup reads the function first, and the errors must agree.
-        let sought = answer.rows.map(|rows| {
-            let rows = Rows::open(file.rows, rows.0, unit_log2)?;
-            Ok((rows, rows.seek(target)?))
-        });
+        let sought = answer.rows.map(|rows| Place::of(file.rows, rows.0, target));
         let function = file.entered_function(answer.function)?;
-        if let Some((rows, place)) = sought.transpose()? {
-            self.block.enter(&rows, place)?;
+        if let Some(place) = sought.transpose()? {
+            self.block.enter(file.rows, place)?;
         }
         let origin = file.root(&function)?;
         answer.settle(&function);

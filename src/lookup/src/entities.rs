@@ -2,7 +2,7 @@
 
 use foldsym_format::sections::{edges, functions, groups, members, origins};
 use foldsym_format::starts::Start;
-use foldsym_format::{Reason, SectionId, What};
+use foldsym_format::{FormatError, Reason, SectionId, Table, What};
 
 use crate::error::{Error, InSection, large, optional, small};
 use crate::file::SymbolFile;
@@ -42,7 +42,9 @@ impl Piece {
     pub(crate) fn read(file: &SymbolFile<'_>, place: Start) -> Result<Self, Error> {
         const PIECES: SectionId = SectionId::PIECES;
         let id = place.piece;
-        let [gap, pad, skip, owner, rows, name] = file.pieces.record(id).within(PIECES)?;
+        let Some([gap, pad, skip, owner, rows, name]) = file.pieces.columns_of(id) else {
+            return Err(refused(&file.pieces, PIECES, id));
+        };
         // Checks all of them at once: none may be negative.
         if gap | pad | skip | owner | rows < 0 {
             return Err(Error::new(PIECES, What::Value, id.into()));
@@ -87,6 +89,14 @@ impl Piece {
     }
 }
 
+/// Why a record of PIECES or FUNCTIONS cannot be read.
+#[cold]
+#[inline(never)]
+fn refused(table: &Table<'_>, section: SectionId, record: u32) -> Error {
+    let FormatError { what, offset } = table.refused(record.into(), table.columns().into());
+    Error { section, what, offset }
+}
+
 #[inline(always)]
 fn rows_offset(value: i64, section: SectionId, record: u32) -> Result<Option<RowsOffset>, Error> {
     let value = large(value, section, record)?;
@@ -125,7 +135,27 @@ impl Function {
     #[inline(always)]
     pub(crate) fn read(file: &SymbolFile<'_>, id: FunctionId) -> Result<Self, Error> {
         const FUNCTIONS: SectionId = SectionId::FUNCTIONS;
-        let [origin, scopes, name, aliases, flags] = file.functions.record(id.0).within(FUNCTIONS)?;
+        let [origin, scopes, flags, name, aliases] = file.functions.record(id.0).within(FUNCTIONS)?;
+        Self::of(file, id, [origin, scopes, flags, name], aliases)
+    }
+
+    /// As [`Function::read`], for a lookup of frames: without the aliases.
+    #[inline(always)]
+    pub(crate) fn entered(file: &SymbolFile<'_>, id: FunctionId) -> Result<Self, Error> {
+        // A second reader of the record would be more code than tier 1 of the C interface may have.
+        if cfg!(feature = "small") {
+            return Self::read(file, id);
+        }
+        let Some(record) = file.functions.columns_of(id.0) else {
+            return Err(refused(&file.functions, SectionId::FUNCTIONS, id.0));
+        };
+        Self::of(file, id, record, 0)
+    }
+
+    #[inline(always)]
+    fn of(file: &SymbolFile<'_>, id: FunctionId, record: [i64; 4], aliases: i64) -> Result<Self, Error> {
+        const FUNCTIONS: SectionId = SectionId::FUNCTIONS;
+        let [origin, scopes, flags, name] = record;
         Ok(Self {
             origin: OriginId(small(origin, FUNCTIONS, id.0)?),
             name: if name == 0 { None } else { Some(Self::own_name(file, id, origin, name)?) },
@@ -148,6 +178,7 @@ impl Function {
     fn own_name(file: &SymbolFile<'_>, id: FunctionId, origin: i64, distance: i64) -> Result<NameId, Error> {
         let origin = small(origin, SectionId::FUNCTIONS, id.0)?;
         let name = file.origins.value(origin, origins::NAME).within(SectionId::ORIGINS)?;
+        let name = name.wrapping_add(origin.into());
         small(name.wrapping_add(distance), SectionId::FUNCTIONS, id.0).map(NameId)
     }
 
@@ -179,15 +210,22 @@ pub struct Origin {
     pub edges: (u32, u32),
 }
 
+/// What is added to the column `edges` of an origin.
+#[inline(always)]
+fn edges_line(origin: u32) -> i64 {
+    i64::from(origin).wrapping_mul(origins::EDGES_EACH)
+}
+
 impl Origin {
     pub(crate) fn read(file: &SymbolFile<'_>, id: OriginId) -> Result<Self, Error> {
         const ORIGINS: SectionId = SectionId::ORIGINS;
         let [name, path, line, first] = file.origins.record(id.0).within(ORIGINS)?;
+        let (name, first) = (name.wrapping_add(id.0.into()), first.wrapping_add(edges_line(id.0)));
         let end = match id.0.checked_add(1) {
             // An origin stores only where its edges begin: the next origin's record says where they end.
             Some(next) if next < file.origins.len() => {
                 let first = file.origins.value(next, foldsym_format::sections::origins::EDGES);
-                small(first.within(ORIGINS)?, ORIGINS, next)?
+                small(first.within(ORIGINS)?.wrapping_add(edges_line(next)), ORIGINS, next)?
             }
             _ => file.edges.len(),
         };

@@ -6,8 +6,8 @@
 //! So if the path of the last row is of the same function ([`crate::Cursor`]), the walk up ends where it meets that path,
 //! and only the rest is read.
 
-use foldsym_format::sections::edges;
-use foldsym_format::{SectionId, What, steps};
+use foldsym_format::sections::{edges, origins};
+use foldsym_format::{FormatError, SectionId, Table, What, steps};
 
 use crate::entities::Function;
 use crate::error::{Error, InSection, small};
@@ -38,8 +38,9 @@ pub struct Frames {
     ready: [Ready; READY],
     /// The innermost frame, if it is deeper than those.
     innermost: Ready,
-    /// By depth: the node of the inline tree, and the edge that leads there. The walk up leaves them at the
-    /// end first.
+    /// From `first` on, by depth from 1: the node of the inline tree, and the edge that leads there. The walk up leaves them at the
+    /// end, where they stay unless a part of another path is kept.
+    first: u32,
     nodes: [u32; PATH],
     edges: [u32; PATH],
 }
@@ -84,6 +85,7 @@ impl Frames {
             name: None,
             ready: [Ready::NONE; READY],
             innermost: Ready::NONE,
+            first: 0,
             nodes: [0; PATH],
             edges: [0; PATH],
         }
@@ -110,9 +112,22 @@ impl Frames {
         self.len == 0
     }
 
+    /// The edge to the frame at a depth from 1.
     #[inline(always)]
-    fn put(&mut self, depth: usize, frame: Ready) {
-        *self.ready.get_mut(depth).unwrap_or(&mut self.innermost) = frame;
+    fn edge(&self, depth: usize) -> Option<u32> {
+        self.edges.get((self.first as usize).wrapping_add(depth).wrapping_sub(1)).copied()
+    }
+
+    /// Moves the part of a path from `from` on to `to`, which is not after it.
+    fn shift(&mut self, from: usize, to: usize) {
+        for (from, to) in (from..PATH).zip(to..) {
+            let moved = self.nodes.get(from).zip(self.edges.get(from)).map(|(&node, &edge)| (node, edge));
+            if let (Some(moved), Some(node), Some(edge)) =
+                (moved, self.nodes.get_mut(to), self.edges.get_mut(to))
+            {
+                (*node, *edge) = moved;
+            }
+        }
     }
 }
 
@@ -159,7 +174,7 @@ impl<'d> SymbolFile<'d> {
         let spot = Spot { scope: row.scope, line: row.line, file: row.file.code(), column: row.column };
         // The path in `frames` may be of another function.
         frames.len = 0;
-        self.spot_frames(function, &self.origin_parts(function.origin.0)?, &spot, frames)
+        self.spot_frames(function, &self.origin_parts(function.origin.0.into())?, &spot, frames)
     }
 
     /// Leaves the frames of a row, for a function with this origin. The path in `frames` must be of the same function; if `len` is 0 there
@@ -174,44 +189,42 @@ impl<'d> SymbolFile<'d> {
         let before = frames.len as usize;
         // The length is set again once all frames are found, so an error leaves no part of a path.
         frames.len = 0;
-        let Walk { depth, kept, slot } = match spot.scope {
-            0 => Walk { depth: 0, kept: 0, slot: PATH },
+        let Walk { depth, kept } = match spot.scope {
+            0 => Walk { depth: 0, kept: 0 },
             scope => self.walk_up(function, scope, before, frames)?,
         };
-        let mut id = function.origin.0;
+        let mut id = u64::from(function.origin.0);
         let mut origin = match frames.ready.get(kept) {
+            _ if kept == 0 => *root,
             Some(ready) if kept < before => {
-                id = ready.origin;
+                id = ready.origin.into();
                 ready.parts()
             }
             // The kept path is deeper than `ready` has frames: the edge that leads there names the origin.
-            _ if kept > 0 => {
-                id = self.edge_parts(frames.edges.get(kept).copied().unwrap_or(0))?.callee;
+            _ => {
+                id = self.edge_parts(frames.edge(kept).unwrap_or(0).into())?.callee;
                 self.origin_parts(id)?
             }
-            _ => *root,
         };
-        for level in kept..depth {
+        let start = (frames.first as usize).wrapping_add(kept);
+        let Frames { ready, innermost, edges, .. } = &mut *frames;
+        let steps = edges.get_mut(start..).and_then(|steps| steps.get_mut(..depth.wrapping_sub(kept)));
+        for (level, step) in (kept..).zip(steps.unwrap_or_default()) {
             steps::step();
-            // The walk up left the steps at the end; each moves to its place after the frames that are kept.
-            let (inner, step) = (level.wrapping_add(1), slot.wrapping_add(level.wrapping_sub(kept)));
-            let step = frames.nodes.get(step).zip(frames.edges.get(step)).map(|(&node, &edge)| (node, edge));
-            let place = frames.nodes.get_mut(inner).zip(frames.edges.get_mut(inner));
-            let (Some((node, nth)), Some(place)) = (step, place) else { break };
             // Not compared with the end of the origin's edges: that is in the next origin's record. `verify` compares them.
-            let edge = small(origin.edges.wrapping_add(nth.into()), SectionId::ORIGINS, id)?;
-            (*place.0, *place.1) = (node, edge);
+            let edge = origin.edges.cast_unsigned().wrapping_add(u64::from(*step));
             let call = self.edge_parts(edge)?;
+            // EDGES has fewer than 2^32 records, and has this one.
+            *step = edge as u32;
             // A deeper frame would only write the place that the innermost frame takes at the end.
-            if level < READY {
-                let frame = origin.frame(id, &call.place, SectionId::EDGES, edge)?;
-                frames.put(level, frame);
+            if let Some(ready) = ready.get_mut(level) {
+                *ready = origin.frame(id, &call.place, SectionId::EDGES, edge as u32)?;
             }
             id = call.callee;
             origin = self.origin_parts(id)?;
         }
-        let place = SourcePlace { line: spot.line, file: spot.file, column: spot.column };
-        frames.put(depth, origin.frame(id, &place, SectionId::ROWS, 0)?);
+        let place = SourcePlace { line: spot.line, file: spot.file.into(), column: spot.column };
+        *ready.get_mut(depth).unwrap_or(innermost) = origin.frame(id, &place, SectionId::ROWS, 0)?;
         frames.padding = false;
         (frames.name, frames.partial) = (function.name, function.partial);
         frames.len = (depth as u32).wrapping_add(1);
@@ -229,10 +242,15 @@ impl<'d> SymbolFile<'d> {
         frames: &mut Frames,
     ) -> Result<Walk, Error> {
         let wrong = || Error::new(SectionId::SCOPES, What::Depth, function.scopes);
-        // The deepest node of the path before that the walk may still meet.
-        let mut kept = before.saturating_sub(1);
         let mut node = scope;
         let mut slot = PATH;
+        // The deepest node of the path before that the walk may still meet. If there is one, the path moves to the front: the
+        // walk fills the end.
+        let mut kept = before.saturating_sub(1);
+        if kept > 0 && frames.first > 0 {
+            frames.shift(frames.first as usize, 0);
+            frames.first = 0;
+        }
         let scopes =
             if function.scopes == 0 { None } else { Some(Scopes::open(self.scopes, function.scopes)?) };
         let scopes = scopes.filter(|scopes| scope <= scopes.len()).ok_or_else(wrong)?;
@@ -241,14 +259,20 @@ impl<'d> SymbolFile<'d> {
         // A parent's number is less than its child's, so the walk ends. A path longer than `PATH` finds no slot and is an error.
         while node != 0 {
             steps::step();
-            // Nodes are numbered in preorder: on the way up the previous path, numbers decrease.
-            let known = |kept: usize| frames.nodes.get(kept).copied().unwrap_or(u32::MAX);
-            while kept > 0 && known(kept) > node {
-                steps::step();
-                kept = kept.wrapping_sub(1);
-            }
-            if kept > 0 && known(kept) == node {
-                break;
+            if kept > 0 {
+                // Only in trees of more than a hundred levels do the two meet: the walk is about to write over the path before.
+                if slot <= kept {
+                    kept = 0;
+                }
+                // Nodes are numbered in preorder: on the way up the previous path, numbers decrease.
+                let known = |kept: usize| frames.nodes.get(kept.wrapping_sub(1)).copied().unwrap_or(u32::MAX);
+                while kept > 0 && known(kept) > node {
+                    steps::step();
+                    kept = kept.wrapping_sub(1);
+                }
+                if kept > 0 && known(kept) == node {
+                    break;
+                }
             }
             if Scopes::block_of(node) != number {
                 number = Scopes::block_of(node);
@@ -256,10 +280,6 @@ impl<'d> SymbolFile<'d> {
             }
             let Some(scope) = scopes.in_block(&block, node) else { return Err(scopes.refused(node)) };
             slot = slot.wrapping_sub(1);
-            // Only in trees of more than a hundred levels do the two meet.
-            if slot <= kept {
-                kept = 0;
-            }
             let (Some(nodes), Some(edges)) = (frames.nodes.get_mut(slot), frames.edges.get_mut(slot)) else {
                 return Err(wrong());
             };
@@ -277,29 +297,38 @@ impl<'d> SymbolFile<'d> {
         if depth > self.header().max_depth as usize {
             return Err(wrong());
         }
-        Ok(Walk { depth, kept, slot })
+        if kept > 0 {
+            frames.shift(slot, kept);
+        } else {
+            frames.first = slot as u32;
+        }
+        Ok(Walk { depth, kept })
     }
 
     #[inline(always)]
-    pub(crate) fn origin_parts(&self, id: u32) -> Result<OriginParts, Error> {
-        let [name, file, line, edges] = self.origins.record(id).within(SectionId::ORIGINS)?;
+    pub(crate) fn origin_parts(&self, id: u64) -> Result<OriginParts, Error> {
+        let Some([name, file, line, edges]) = self.origins.columns_at(id) else {
+            return Err(refused(&self.origins, SectionId::ORIGINS, id));
+        };
+        let number = id.cast_signed();
+        let name = name.wrapping_add(number);
+        let edges = edges.wrapping_add(number.wrapping_mul(origins::EDGES_EACH));
         Ok(OriginParts { name, file, line, edges })
     }
 
     #[inline(always)]
-    fn edge_parts(&self, id: u32) -> Result<EdgeParts, Error> {
+    fn edge_parts(&self, id: u64) -> Result<EdgeParts, Error> {
         const EDGES: SectionId = SectionId::EDGES;
-        let [callee, line, file] = self.edges.record(id).within(EDGES)?;
+        let Some([callee, line, file]) = self.edges.columns_at(id) else {
+            return Err(refused(&self.edges, EDGES, id));
+        };
         let column = match self.edges.columns() {
             edges::COLUMNS => 0,
-            _ => small(self.edges.value(id, edges::COLUMN).within(EDGES)?, EDGES, id)?,
+            _ => small(self.edges.value(id as u32, edges::COLUMN).within(EDGES)?, EDGES, id as u32)?,
         };
-        // One comparison for both: a number that is negative or too large has a high bit.
-        if (callee | file).cast_unsigned() > u32::MAX.into() {
-            return Err(Error::new(EDGES, What::Value, id.into()));
-        }
-        let place = SourcePlace { line: Some(line), file: file as u32, column };
-        Ok(EdgeParts { callee: callee as u32, place })
+        // Neither is compared with 2^32 here: ORIGINS has no record of such a callee, and `OriginParts::frame` refuses such a file.
+        let place = SourcePlace { line: Some(line), file: file.cast_unsigned(), column };
+        Ok(EdgeParts { callee: callee.cast_unsigned(), place })
     }
 
     /// The frames that the last lookup left, innermost first: the inlined calls at the address, then the
@@ -312,14 +341,21 @@ impl<'d> SymbolFile<'d> {
     #[cold]
     fn far_frame(&self, frames: &Frames, depth: usize) -> Result<Ready, Error> {
         let edge = |depth: usize| {
-            let id = frames.edges.get(depth).copied();
-            let id = id.ok_or(Error::new(SectionId::EDGES, What::NoRecord, 0))?;
-            Ok((id, self.edge_parts(id)?))
+            let id = frames.edge(depth).ok_or(Error::new(SectionId::EDGES, What::NoRecord, 0))?;
+            Ok((id, self.edge_parts(id.into())?))
         };
         let (id, call) = edge(depth.wrapping_add(1))?;
         let origin = edge(depth)?.1.callee;
         self.origin_parts(origin)?.frame(origin, &call.place, SectionId::EDGES, id)
     }
+}
+
+/// Why a lookup cannot read a record of ORIGINS or EDGES.
+#[cold]
+#[inline(never)]
+fn refused(table: &Table<'_>, section: SectionId, record: u64) -> Error {
+    let FormatError { what, offset } = table.refused(record, usize::from(edges::COLUMNS));
+    Error { section, what, offset }
 }
 
 /// A path that was found.
@@ -328,8 +364,6 @@ struct Walk {
     depth: usize,
     /// The depth up to which the path is that of the row before.
     kept: usize,
-    /// The slot of the first step of the path that differs from that of the row before; later steps are in the slots after it.
-    slot: usize,
 }
 
 /// The columns of an origin.
@@ -342,7 +376,7 @@ pub(crate) struct OriginParts {
 }
 
 struct EdgeParts {
-    callee: u32,
+    callee: u64,
     place: SourcePlace,
 }
 
@@ -350,7 +384,7 @@ struct EdgeParts {
 struct SourcePlace {
     line: Option<i64>,
     /// A file code.
-    file: u32,
+    file: u64,
     column: u32,
 }
 
@@ -363,19 +397,21 @@ impl OriginParts {
 
     /// The frame of this origin at a place in it; `section` and `record` have the place.
     #[inline(always)]
-    fn frame(&self, id: u32, place: &SourcePlace, section: SectionId, record: u32) -> Result<Ready, Error> {
+    fn frame(&self, id: u64, place: &SourcePlace, section: SectionId, record: u32) -> Result<Ready, Error> {
         let line = place.line.map_or(0, |line| self.line.wrapping_add(line));
         // Checks all of them at once: none may be negative, or have more than 32 bits.
-        if (self.name | self.file | self.line | self.edges | line).cast_unsigned() > u32::MAX.into() {
-            return Err(self.refused(id, line, section, record));
+        let all = self.name | self.file | self.line | self.edges | line;
+        if all.cast_unsigned() | place.file > u32::MAX.into() {
+            return Err(self.refused(id, place, line, section, record));
         }
         let start_file = self.file as u32;
         Ok(Ready {
-            origin: id,
+            // ORIGINS has this record, and fewer than 2^32.
+            origin: id as u32,
             // No table has a name 2^32 - 1, so the wrap to 0 (no name) loses none.
             name: (self.name as u32).wrapping_add(1),
             // 0: the origin's; 1: unknown; else 2 + file. Ready frames have 0: unknown; else 1 + file.
-            file: if place.file == 0 { start_file } else { place.file.wrapping_sub(1) },
+            file: if place.file == 0 { start_file } else { (place.file as u32).wrapping_sub(1) },
             line: line as u32,
             column: place.column,
             start_file,
@@ -386,14 +422,13 @@ impl OriginParts {
 
     /// Which value it is that no file has.
     #[cold]
-    fn refused(&self, id: u32, line: i64, section: SectionId, record: u32) -> Error {
+    fn refused(&self, id: u64, place: &SourcePlace, line: i64, section: SectionId, record: u32) -> Error {
         let own = [self.name, self.file, self.line, self.edges];
-        match u32::try_from(line) {
-            Err(_) if own.iter().all(|&value| u32::try_from(value).is_ok()) => {
-                Error::new(section, What::Value, record.into())
-            }
-            _ => Error::new(SectionId::ORIGINS, What::Value, id.into()),
+        let wrong = u32::try_from(line).is_err() || u32::try_from(place.file).is_err();
+        if wrong && own.iter().all(|&value| u32::try_from(value).is_ok()) {
+            return Error::new(section, What::Value, record.into());
         }
+        Error::new(SectionId::ORIGINS, What::Value, id)
     }
 }
 

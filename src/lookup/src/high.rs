@@ -6,8 +6,6 @@
 //! same few steps for every n: sums of the set bits in the bytes of the word give the byte, and sums of the set bits in that
 //! byte give the bit.
 
-use core::hint::select_unpredictable;
-
 use foldsym_format::records::rows as layout;
 
 const _: () = assert!(layout::MAX_HIGH_BITS == u64::BITS);
@@ -20,7 +18,9 @@ const TOPS: u64 = 0x8080_8080_8080_8080;
 /// The 64 bits from bit `bit` of the section on; `None` past the end. The section's tail leaves 9 bytes at each byte of a record.
 #[inline(always)]
 pub(crate) fn window(data: &[u8], bit: u64) -> Option<u64> {
-    let [first @ .., last] = data.get(usize::try_from(bit >> 3).ok()?..)?.first_chunk::<9>()?;
+    let at = usize::try_from(bit >> 3).ok()?;
+    // By both ends, as in `bits::word`.
+    let [first @ .., last] = data.get(at..at.wrapping_add(9))?.first_chunk::<9>()?;
     let shift = (bit & 7) as u32;
     // In two shifts, since `shift` may be 0.
     let next = u64::from(*last).wrapping_shl(1).wrapping_shl(63u32.wrapping_sub(shift));
@@ -46,16 +46,13 @@ impl High {
     /// follows the last row too.
     #[inline(always)]
     pub(crate) fn rows_of(&self, part: u64) -> (u32, u32) {
+        let zeros = !self.0;
         // They begin after the zero that ends the part before, and end at the next zero.
-        let found = match select(!self.0, part.saturating_sub(1)) {
-            Some(found) => found,
-            None if part == 0 => 0,
-            None => return (u32::MAX, 0),
-        };
-        let first = select_unpredictable(part == 0, 0, found.wrapping_add(1));
+        let Some(before) = part.checked_sub(1) else { return (0, zeros.trailing_zeros()) };
+        let Some(found) = select(zeros, before) else { return (u32::MAX, 0) };
         // In two shifts, since all bits may be before them.
-        let behind = (!self.0).wrapping_shr(first >> 1).wrapping_shr(first.wrapping_sub(first >> 1));
-        (first.wrapping_sub(part as u32), behind.trailing_zeros())
+        let behind = zeros.wrapping_shr(found) >> 1;
+        (found.wrapping_add(1).wrapping_sub(part as u32), behind.trailing_zeros())
     }
 
     /// The high part of a row, counted from 0 among the rows that have one.

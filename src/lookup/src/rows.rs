@@ -121,16 +121,6 @@ impl<'d> Rows<'d> {
         Ok(found)
     }
 
-    /// Where the block is whose rows hold at an offset in units; has memory bring it.
-    #[inline(always)]
-    pub(crate) fn seek(&self, target: u64) -> Result<Place, Error> {
-        let number = self.block_of(target)?;
-        let (start, at) = self.directory_entry(number)?;
-        // A block of RocksDB has 73 bytes (`schema/why.md`): two cache lines, or three if it begins late in one.
-        bits::touch(self.data, at as u64, 0..3);
-        Ok(Place { number, start, at })
-    }
-
     /// Finds the row that holds at `offset` bytes from the start of the piece: the last one whose own
     /// offset is at most that.
     ///
@@ -207,14 +197,105 @@ impl<'d> IntoIterator for Rows<'d> {
     }
 }
 
-/// Where a block of a row record is.
+/// Where a block of a row record is, and where its rows hold.
 #[derive(Clone, Copy)]
 pub(crate) struct Place {
-    number: u32,
-    /// Offset of its row 0, in units.
-    start: u64,
+    /// How many rows it has.
+    rows: u32,
     /// Where it begins in the section.
     at: usize,
+    /// Offset of its row 0, in units.
+    start: u64,
+    /// Offset of row 0 of the next block. The last block holds up to the end of the piece, with which callers compare an address first.
+    end: u64,
+}
+
+impl Place {
+    /// Finds the block whose rows hold at an offset in units, in the record at `record`; has memory bring it.
+    #[inline(always)]
+    pub(crate) fn of(data: &[u8], record: u64, target: u64) -> Result<Self, Error> {
+        // Tier 1 of the C interface has a bar on code, not on instructions.
+        let found = if cfg!(feature = "small") { None } else { Self::in_sound(data, record, target) };
+        let found = match found {
+            Some(found) => found,
+            None => Self::in_any(data, record, target)?,
+        };
+        // A block of RocksDB has 73 bytes (`schema/why.md`): two cache lines, or three if it begins late in one.
+        bits::touch(data, found.at as u64, 0..2);
+        Ok(found)
+    }
+
+    /// As [`Place::of`], for a record whose head has at most two bytes and whose entries of the directory fit in a word: nearly all. `None`
+    /// for any other record, and for damage.
+    #[inline(always)]
+    fn in_sound(data: &[u8], record: u64, target: u64) -> Option<Self> {
+        let at = usize::try_from(record).ok()?;
+        let word = bits::word(data, at)?;
+        // Both of the head's first two bytes have the continuation bit of a varint.
+        if word & 0x8080 == 0x8080 {
+            return None;
+        }
+        let two = (word >> 7) & 1;
+        let head = (word & 0x7f) | ((word >> 1) & 0x3f80 & two.wrapping_neg());
+        let rows = (head >> layout::HEAD_SHIFT) as u32;
+        let next = at.wrapping_add(1).wrapping_add(two as usize);
+        if head & layout::HEAD_MANY == 0 {
+            let one = Self { rows, at: next, start: 0, end: u64::MAX };
+            return (rows.wrapping_sub(1) < layout::BLOCK_ROWS).then_some(one);
+        }
+        let widths = word.wrapping_shr(8).wrapping_shr((two as u32).wrapping_shl(3));
+        let (start_width, place_width) = (widths as u32 & 0xff, (widths >> 8) as u32 & 0xff);
+        let entry_bits = start_width.wrapping_add(place_width);
+        // One comparison for both widths: it sends a few that the format allows the long way.
+        if (start_width | place_width) > layout::MAX_DIRECTORY_WIDTH.into()
+            || entry_bits > bits::MAX_WIDTH
+            || rows <= layout::BLOCK_ROWS
+        {
+            return None;
+        }
+        let directory = (next as u64).wrapping_add(2).wrapping_shl(3);
+        let entry_bits = u64::from(entry_bits);
+        let bit_of =
+            |block: u32| directory.wrapping_add(entry_bits.wrapping_mul(block.wrapping_sub(1).into()));
+        let blocks = rows.wrapping_add(layout::BLOCK_ROWS.wrapping_sub(1)).wrapping_div(layout::BLOCK_ROWS);
+        let (mut block, mut left) = (0u32, blocks);
+        let (mut start, mut end) = (0, u64::MAX);
+        while left > 1 {
+            steps::step();
+            // `half` is at least 1 here, so `middle` is never block 0, which has no entry. The number of turns depends only on `blocks`.
+            let half = left >> 1;
+            let middle = block.wrapping_add(half);
+            let first = bits::read(data, bit_of(middle), start_width)?;
+            // The last `middle` that is not at or before the target is the block after the one that is found.
+            let is_before = first <= target;
+            block = select_unpredictable(is_before, middle, block);
+            start = select_unpredictable(is_before, first, start);
+            end = select_unpredictable(is_before, end, first);
+            left = left.wrapping_sub(half);
+        }
+        // The directory ends at a byte boundary, where the first block begins.
+        let first_block = bit_of(blocks).wrapping_add(7) >> 3;
+        let place = match block {
+            0 => 0,
+            _ => bits::read(data, bit_of(block).wrapping_add(start_width.into()), place_width)?,
+        };
+        let at = usize::try_from(first_block.wrapping_add(place)).ok()?;
+        let before = block.wrapping_mul(layout::BLOCK_ROWS);
+        Some(Self { rows: rows.wrapping_sub(before).min(layout::BLOCK_ROWS), at, start, end })
+    }
+
+    /// As [`Place::of`], for any record.
+    #[cold]
+    #[inline(never)]
+    fn in_any(data: &[u8], record: u64, target: u64) -> Result<Self, Error> {
+        // The unit only scales the offsets of whole rows.
+        let rows = Rows::open(data, record, 0)?;
+        let number = rows.block_of(target)?;
+        let (start, at) = rows.directory_entry(number)?;
+        let next = number.wrapping_add(1);
+        let end = if next < rows.block_count() { rows.start_of(next)? } else { u64::MAX };
+        Ok(Self { rows: rows.rows_of(number), at, start, end })
+    }
 }
 
 /// A block of rows with the range of offsets in which it holds, in units.
@@ -238,13 +319,11 @@ impl NearBlock {
 
     /// Moves to a block of a row record. Where that fails, it holds nowhere.
     #[inline(always)]
-    pub(crate) fn enter(&mut self, rows: &Rows<'_>, place: Place) -> Result<(), Error> {
+    pub(crate) fn enter(&mut self, data: &[u8], place: Place) -> Result<(), Error> {
         self.leave();
-        self.block.read(rows.data, place.at, rows.rows_of(place.number), place.start)?;
-        self.high = self.block.high(rows.data)?;
-        let next = place.number.wrapping_add(1);
-        // The last block holds up to the end of the piece, with which a cursor compares the address first.
-        self.end = if next < rows.block_count() { rows.start_of(next)? } else { u64::MAX };
+        self.block.read(data, place.at, place.rows, place.start)?;
+        self.high = self.block.high(data)?;
+        self.end = place.end;
         Ok(())
     }
 
@@ -265,11 +344,12 @@ impl NearBlock {
 /// The content of the row that covers `offset` in the record at `rows`. Does not find the start of the row: that would double the time.
 #[inline(never)] // a function of its own keeps its values in registers
 pub(crate) fn find_spot(data: &[u8], rows: u64, unit_log2: u8, offset: u64) -> Result<Spot, Error> {
-    let rows = Rows::open(data, rows, unit_log2)?;
     let target = offset.wrapping_shr(unit_log2.into());
-    let found = rows.block(rows.block_of(target)?)?;
+    let place = Place::of(data, rows, target)?;
+    let mut found = Block::NONE;
+    found.read(data, place.at, place.rows, place.start)?;
     let high = found.high(data)?;
-    found.spot(data, found.find(data, &high, target.wrapping_sub(found.start))?)
+    found.spot(data, found.find(data, &high, target.wrapping_sub(place.start))?)
 }
 
 /// The rows of a record in order; see [`Rows::iter`].

@@ -31,6 +31,9 @@ pub(crate) struct NodeBlock {
     bit: u64,
     parent_width: u32,
     edge_width: u32,
+    /// The bits of a parent and of an edge, from bit 0.
+    parent_mask: u64,
+    edge_mask: u64,
 }
 
 impl NodeBlock {
@@ -107,10 +110,13 @@ impl<'d> Scopes<'d> {
         let word = u16_at(self.data, place)?;
         let width = |shift| u32::from(word.wrapping_shr(shift) & layout::WIDTH_MASK);
         let used = word & !layout::USED_BITS == 0;
+        let (parent_width, edge_width) = (width(layout::PARENT_WIDTH_SHIFT), width(layout::EDGE_WIDTH_SHIFT));
         used.then_some(NodeBlock {
             bit: (place as u64).wrapping_add(2).wrapping_shl(3),
-            parent_width: width(layout::PARENT_WIDTH_SHIFT),
-            edge_width: width(layout::EDGE_WIDTH_SHIFT),
+            parent_width,
+            edge_width,
+            parent_mask: bits::mask(parent_width),
+            edge_mask: bits::mask(edge_width),
         })
     }
 
@@ -121,8 +127,8 @@ impl<'d> Scopes<'d> {
         let bit = block.bit_of(node);
         // Widths are at most 31 bits; both are in the one word unless they are wide.
         let (up, edge) = if bits_of_node <= bits::MAX_WIDTH {
-            let both = bits::read(self.data, bit, bits_of_node)?;
-            (both & bits::mask(block.parent_width), both.wrapping_shr(block.parent_width))
+            let both = bits::word(self.data, usize::try_from(bit >> 3).ok()?)? >> (bit & 7);
+            (both & block.parent_mask, both.wrapping_shr(block.parent_width) & block.edge_mask)
         } else {
             let edge_bit = bit.wrapping_add(block.parent_width.into());
             let up = bits::read(self.data, bit, block.parent_width)?;

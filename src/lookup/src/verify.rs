@@ -152,7 +152,8 @@ impl SymbolFile<'_> {
         let mut before = None;
         let mut edges_end = 0;
         for id in 0..self.origins.len() {
-            let key: [i64; 3] = self.origins.record(id).within(ORIGINS)?;
+            let [name, path, line] = self.origins.record(id).within(ORIGINS)?;
+            let key = (name.wrapping_add(id.into()), path, line);
             if before.is_some_and(|before| before >= key) {
                 return Err(order(ORIGINS, id));
             }

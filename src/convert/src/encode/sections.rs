@@ -11,6 +11,7 @@ use super::tables::Table;
 use crate::model::{FuncId, Function, NameId, Owner, Piece, Program, Reason};
 use foldsym_format::SectionId;
 use foldsym_format::sections::functions::{PARTIAL, REASON};
+use foldsym_format::sections::origins::EDGES_EACH;
 
 /// The data that the tables are written from.
 pub(super) struct RecordTables<'e> {
@@ -47,7 +48,9 @@ impl RecordTables<'_> {
         let origins_table = || {
             let record = |i: usize| {
                 let origin = origins[i];
-                [origin.name, origin.file, origin.line, first_edges[i]].map(i64::from)
+                let [name, file, line, edges] =
+                    [origin.name, origin.file, origin.line, first_edges[i]].map(i64::from);
+                [name - i as i64, file, line, edges - EDGES_EACH * i as i64]
             };
             Table { count: origins.len(), record }.encode()
         };
@@ -185,9 +188,9 @@ impl RecordTables<'_> {
             [
                 i64::from(self.plan.origin_ranks[function.origin.index()]),
                 scopes[i] as i64,
+                flags(function) as i64,
                 name,
                 i64::from(first_aliases[i]),
-                flags(function) as i64,
             ]
         };
         Table { count: self.outline.functions.len(), record }.encode()

@@ -1,83 +1,48 @@
-//! Writes tables: blocks of records, each column packed relative to a line (schema, section 4).
+//! Writes tables: blocks of records, each column packed above its base (schema, section 4).
 //!
-//! Most columns rise from record to record, or hardly change, so the values of a block are near a line with some slope. The
-//! line is moved down until no value is below it, and each value is stored as its height above the line. The largest
-//! height is a convex function of the slope, and is least near the slope from the first value to the last. So only that slope
-//! (rounded both ways) and slope 0 are tried. Smaller blocks fit their lines better and need more headers: the writer measures
+//! The base of a column is its least value in the block. Smaller blocks have narrower columns and need more headers: the writer measures
 //! every size and takes the smallest table.
 
 use super::bits::{BitWriter, width_of};
 use foldsym_format::bits::TAIL;
-use foldsym_format::table::{self, Column};
+use foldsym_format::table;
 use rayon::prelude::*;
 use std::ops::{Range, RangeInclusive};
 
 /// Log2 of the block sizes that are measured. No program of a thousand functions or more got its smallest table from smaller blocks.
 const BLOCK_LOG2: RangeInclusive<u32> = 5..=8;
-const MAX_SLOPE: i64 = (1 << table::SLOPE_BITS) - 1;
-
 /// Blocks of the largest size that one task measures.
 const BLOCKS_PER_TASK: usize = 64;
+
+/// The least and the largest of some numbers.
+#[derive(Clone, Copy)]
+struct Extent {
+    least: i64,
+    most: i64,
+}
+
+impl Extent {
+    const NONE: Extent = Extent { least: i64::MAX, most: i64::MIN };
+
+    fn of(values: &[i64]) -> Extent {
+        values.iter().fold(Extent::NONE, |span, &value| span.and(Extent { least: value, most: value }))
+    }
+
+    /// How the values are stored.
+    fn band(self) -> Band {
+        Band { base: self.least, width: width_of((self.most - self.least) as u64) }
+    }
+
+    fn and(self, other: Extent) -> Extent {
+        Extent { least: self.least.min(other.least), most: self.most.max(other.most) }
+    }
+}
 
 /// How one column of a block is packed.
 #[derive(Clone, Copy, Default)]
 struct Band {
     base: i64,
-    slope: i64,
     width: u32,
-}
-
-impl Band {
-    fn header(self) -> u64 {
-        Column { width: self.width, slope: self.slope as u32, base: self.base }.pack()
-    }
-
-    /// The band with a given slope around values whose heights above the line have this span.
-    fn around(span: HeightSpan, slope: i64) -> Band {
-        Band { base: span.least, slope, width: width_of((span.most - span.least) as u64) }
-    }
-
-    /// The best band around `values`, which have this span.
-    fn best(values: &[i64], span: HeightSpan) -> Band {
-        let flat = Band::around(span, 0);
-        let (first, last) = (values[0], values[values.len() - 1]);
-        // Also true for one value, so the division below is by at least 1.
-        if flat.width == 0 || last <= first {
-            return flat;
-        }
-        // The next slope is tried too, and must fit.
-        let slope = ((last - first) / (values.len() as i64 - 1)).min(MAX_SLOPE - 1);
-        let [down, up] =
-            [slope, slope + 1].map(|slope| Band::around(HeightSpan::above(values, slope), slope));
-        let steep = if up.width < down.width { up } else { down };
-        if steep.width < flat.width { steep } else { flat }
-    }
-}
-
-/// The least and the largest of some numbers.
-#[derive(Clone, Copy)]
-struct HeightSpan {
-    least: i64,
-    most: i64,
-}
-
-impl HeightSpan {
-    const NONE: HeightSpan = HeightSpan { least: i64::MAX, most: i64::MIN };
-
-    /// The span of the heights of values above the line with this slope from 0 on.
-    fn above(values: &[i64], slope: i64) -> HeightSpan {
-        let (mut span, mut line) = (HeightSpan::NONE, 0);
-        for value in values {
-            let height = value - line;
-            span = span.and(HeightSpan { least: height, most: height });
-            line += slope;
-        }
-        span
-    }
-
-    fn and(self, other: HeightSpan) -> HeightSpan {
-        HeightSpan { least: self.least.min(other.least), most: self.most.max(other.most) }
-    }
 }
 
 /// A table of `K` columns; `record` gives the record of an index below `count`.
@@ -131,26 +96,19 @@ impl<const K: usize, R: Fn(usize) -> [i64; K] + Sync> Table<K, R> {
                 }
             }
             // The values of each block of the smallest size; those of a larger block have the span of its halves together.
-            let mut spans: [Vec<HeightSpan>; K] = std::array::from_fn(|k| {
-                columns[k]
-                    .chunks(1 << BLOCK_LOG2.start())
-                    .map(|values| HeightSpan::above(values, 0))
-                    .collect()
-            });
+            let mut spans: [Vec<Extent>; K] =
+                std::array::from_fn(|k| columns[k].chunks(1 << BLOCK_LOG2.start()).map(Extent::of).collect());
             for (block_log2, bands) in BLOCK_LOG2.zip(&mut bands) {
                 if block_log2 > *BLOCK_LOG2.start() {
                     for spans in &mut spans {
                         *spans = spans
                             .chunks(2)
-                            .map(|halves| halves.iter().fold(HeightSpan::NONE, |all, half| all.and(*half)))
+                            .map(|halves| halves.iter().fold(Extent::NONE, |all, half| all.and(*half)))
                             .collect();
                     }
                 }
-                for (number, start) in (0..block.len()).step_by(1 << block_log2).enumerate() {
-                    let end = (start + (1 << block_log2)).min(block.len());
-                    bands
-                        .push(std::array::from_fn(|k| Band::best(&columns[k][start..end], spans[k][number])));
-                }
+                let blocks = 0..block.len().div_ceil(1 << block_log2);
+                bands.extend(blocks.map(|number| std::array::from_fn(|k| spans[k][number].band())));
             }
         }
         bands
@@ -171,14 +129,16 @@ impl<const K: usize, R: Fn(usize) -> [i64; K] + Sync> Table<K, R> {
         let mut at = headers_end::<K>(bands.len()) as u64;
         for (block, bands) in self.blocks(block_log2).zip(bands) {
             out.extend_from_slice(&table::pack_block(at, record_bits(bands)).to_le_bytes());
-            bands.iter().for_each(|band| out.extend_from_slice(&band.header().to_le_bytes()));
+            let width = |k: usize| bands.get(k).map_or(0, |band| band.width as u8);
+            out.extend_from_slice(&std::array::from_fn::<u8, { table::WORD }, _>(width));
+            bands.iter().for_each(|band| out.extend_from_slice(&band.base.to_le_bytes()));
             at += record_bytes(bands, block.len()) as u64;
         }
         for (block, bands) in self.blocks(block_log2).zip(bands) {
             let mut bits = BitWriter::new(&mut out);
-            for (i, at) in block.enumerate() {
+            for at in block {
                 for (band, value) in bands.iter().zip((self.record)(at)) {
-                    bits.put((value - band.base - band.slope * i as i64) as u64, band.width);
+                    bits.put((value - band.base) as u64, band.width);
                 }
             }
             bits.finish();
@@ -190,7 +150,7 @@ impl<const K: usize, R: Fn(usize) -> [i64; K] + Sync> Table<K, R> {
 
 /// The offset of the first record.
 fn headers_end<const K: usize>(blocks: usize) -> usize {
-    table::HEADERS + blocks * (K + 1) * table::WORD
+    table::HEADERS + blocks * (K + table::BASES) * table::WORD
 }
 
 fn record_bits(bands: &[Band]) -> u32 {

@@ -56,7 +56,13 @@ impl<'d> ReadBack<'d> {
 
     fn record<const K: usize>(&self, id: SectionId, index: i64) -> Option<[i64; K]> {
         let table = Table::open(self.section(id), id.column_count(self.header.features)).ok()?;
-        table.record(u32::try_from(index).ok()?).ok()
+        let mut record: [i64; K] = table.record(u32::try_from(index).ok()?).ok()?;
+        if id == SectionId::ORIGINS {
+            // Section 3: both columns are stored as distances from a line.
+            record[0] += index;
+            record[3] += 2 * index;
+        }
+        Some(record)
     }
 
     fn string(&self, id: SectionId, index: i64) -> Vec<u8> {
@@ -91,7 +97,7 @@ impl<'d> ReadBack<'d> {
                 return ModelAnswer::Padding(nameless(frames.swap_remove(0)));
             }
             let functions = Table::open(self.section(SectionId::FUNCTIONS), 5).unwrap();
-            let [.., flags] = functions.record::<5>((owner / 2) as u32).unwrap();
+            let [_, _, flags, ..] = functions.record::<5>((owner / 2) as u32).unwrap();
             return ModelAnswer::Function(
                 frames,
                 self.aliases(owner / 2),
@@ -115,7 +121,7 @@ impl<'d> ReadBack<'d> {
 
     /// The own name of a function.
     fn function_name(&self, function: i64) -> Vec<u8> {
-        let [origin, _, name, _, _] = self.record(SectionId::FUNCTIONS, function).unwrap();
+        let [origin, _, _, name, _] = self.record(SectionId::FUNCTIONS, function).unwrap();
         let [origin_name, ..]: [i64; 4] = self.record(SectionId::ORIGINS, origin).unwrap();
         self.string(SectionId::NAMES, origin_name + name)
     }
@@ -138,7 +144,7 @@ impl<'d> ReadBack<'d> {
     }
 
     fn aliases(&self, function: i64) -> Vec<Vec<u8>> {
-        let [_, _, _, aliases, _] = self.record(SectionId::FUNCTIONS, function).unwrap();
+        let [.., aliases]: [i64; 5] = self.record(SectionId::FUNCTIONS, function).unwrap();
         let mut out = Vec::new();
         let mut at = aliases - 1;
         while at >= 0 {
@@ -150,7 +156,7 @@ impl<'d> ReadBack<'d> {
     }
 
     fn frames(&self, function: i64, rows: i64, name: i64, offset: u64) -> Vec<ModelFrame> {
-        let [origin, scopes, own_name, _, _] = self.record(SectionId::FUNCTIONS, function).unwrap();
+        let [origin, scopes, _, own_name, _] = self.record(SectionId::FUNCTIONS, function).unwrap();
         let frame = |origin: i64, (file, line, column): (i64, i64, i64)| {
             let [name, declared, declared_line, _] = self.record(SectionId::ORIGINS, origin).unwrap();
             ModelFrame {

@@ -75,36 +75,31 @@ pub fn crc32(bytes: &[u8]) -> u32 {
     !crc
 }
 
-/// Section 4, with a slope where it helps.
+/// Section 4.
 pub fn table<const K: usize>(records: &[[i64; K]], block_log2: u8) -> Vec<u8> {
     let block_len = 1usize << block_log2;
     let blocks = records.len().div_ceil(block_len);
     let mut out = vec![];
     out.extend((records.len() as u32).to_le_bytes());
     out.extend([K as u8, block_log2, 0, 0]);
-    let mut offset = 8 + blocks * (K + 1) * 8;
+    let mut offset = 8 + blocks * (K + 2) * 8;
     let mut data = vec![];
     for block in records.chunks(block_len) {
         let mut columns = vec![];
         for k in 0..K {
             let column: Vec<i64> = block.iter().map(|record| record[k]).collect();
-            let last = *column.last().unwrap();
-            let rise = (last - column[0]) / (column.len() as i64 - 1).max(1);
-            let slope = rise.clamp(0, 1023);
-            let rest: Vec<i64> = column.iter().enumerate().map(|(i, v)| v - slope * i as i64).collect();
-            let base = *rest.iter().min().unwrap();
-            let width = rest.iter().map(|v| width_of((v - base) as u64)).max().unwrap();
-            columns.push((slope, base, width, rest));
+            let base = *column.iter().min().unwrap();
+            let width = column.iter().map(|v| width_of((v - base) as u64)).max().unwrap();
+            columns.push((base, width, column));
         }
-        let bits: u32 = columns.iter().map(|column| column.2).sum();
+        let bits: u32 = columns.iter().map(|column| column.1).sum();
         out.extend((offset as u64 | u64::from(bits) << 48).to_le_bytes());
-        for (slope, base, width, _) in &columns {
-            out.extend((u64::from(*width) | (*slope as u64) << 6 | (*base as u64) << 16).to_le_bytes());
-        }
+        out.extend((0..8).map(|k| columns.get(k).map_or(0, |column| column.1 as u8)));
+        columns.iter().for_each(|(base, ..)| out.extend(base.to_le_bytes()));
         let mut packed = BitWriter::default();
         for i in 0..block.len() {
-            for (_, base, width, rest) in &columns {
-                packed.put((rest[i] - base) as u64, *width);
+            for (base, width, values) in &columns {
+                packed.put((values[i] - base) as u64, *width);
             }
         }
         offset += packed.bytes.len();
@@ -371,6 +366,7 @@ pub struct Contents {
     pub block_log2: u8,
     pub build_id: Vec<u8>,
     pub pieces: Vec<[i64; 7]>,
+    /// Origin, scopes, name, aliases, flags: not in the order of the file, which has `flags` third.
     pub functions: Vec<[i64; 5]>,
     pub origins: Vec<[i64; 4]>,
     /// The fourth is written with `columns` only.
@@ -421,7 +417,7 @@ impl Contents {
             (1, self.build_id.clone()),
             (2, self.pieces_table()),
             (3, self.functions_table()),
-            (4, table(&self.origins, log2)),
+            (4, self.origins_table()),
             (5, edges),
             (6, tailed(&self.rows)),
             (7, tailed(&self.scopes)),
@@ -464,9 +460,16 @@ impl Contents {
         let record = |&[origin, scopes, name, aliases, flags]: &[i64; 5]| {
             let own = usize::try_from(origin).ok().and_then(|origin| self.origins.get(origin));
             let distance = if name == 0 { 0 } else { name - 1 - own.map_or(0, |origin| origin[0]) };
-            [origin, scopes, distance, aliases, flags]
+            [origin, scopes, flags, distance, aliases]
         };
         table(&self.functions.iter().map(record).collect::<Vec<_>>(), self.block_log2)
+    }
+
+    /// Section 3: names and edges as distances from lines.
+    fn origins_table(&self) -> Vec<u8> {
+        let records = (0..).zip(&self.origins);
+        let records = records.map(|(i, &[name, file, line, edges])| [name - i, file, line, edges - 2 * i]);
+        table(&records.collect::<Vec<_>>(), self.block_log2)
     }
 
     /// Section 3: the columns of a piece without its start.
@@ -531,7 +534,7 @@ impl Contents {
         directory.extend(heads.concat());
         let mut out = vec![];
         out.extend(*b"\x7ffsym\r\n\x1a");
-        out.extend(2u32.to_le_bytes());
+        out.extend(3u32.to_le_bytes());
         out.extend((directory.len() as u32).to_le_bytes());
         out.extend(((start + body.len()) as u64).to_le_bytes());
         out.extend(u64::from(self.columns).to_le_bytes());

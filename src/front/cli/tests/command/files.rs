@@ -95,7 +95,7 @@ fn info_tells_what_is_inside() {
             "Conversion"
         ]
     );
-    assert_eq!(info["Version"], 2);
+    assert_eq!(info["Version"], 3);
     assert_eq!(info["Architecture"], "x86_64");
     assert_eq!(info["Columns"], true);
     assert_eq!(info["ReadableNames"], false);

@@ -1,14 +1,14 @@
 //! Where in the file a record begins.
 
 use foldsym_format::bits::{mask, u8_at, word};
-use foldsym_format::table::{BLOCK_LOG2, COLUMNS, HEADERS, OFFSET_BITS, RECORD_BITS_SHIFT, WORD};
+use foldsym_format::table::{BASES, BLOCK_LOG2, COLUMNS, HEADERS, OFFSET_BITS, RECORD_BITS_SHIFT, WORD};
 use foldsym_lookup::{SectionId, SymbolFile};
 
 /// Byte and bit at which a record of a table begins, from the start of the file; `None` if the table does not have it.
 pub(crate) fn of_record(file: &SymbolFile<'_>, section: SectionId, record: u32) -> Option<(u64, u64)> {
     let data = file.records().section_bytes(section)?;
     let block_log2 = u32::from(u8_at(data, BLOCK_LOG2)?);
-    let stride = usize::from(u8_at(data, COLUMNS)?).checked_add(1)?.checked_mul(WORD)?;
+    let stride = usize::from(u8_at(data, COLUMNS)?).checked_add(BASES)?.checked_mul(WORD)?;
     let block = usize::try_from(record.checked_shr(block_log2)?).ok()?;
     // All arithmetic is checked: the head of a damaged table may have any numbers.
     let head = word(data, block.checked_mul(stride)?.checked_add(HEADERS)?)?;
