@@ -406,7 +406,8 @@ class Check:
         for group in range(len(self.groups)):
             members = self.file.members_of(group)[1:]
             names = [self.file.name_of(self.functions[m.function], m.name) for m in members]
-            need(names == sorted(names), f"group {group}: members are not sorted")
+            by_name = sorted(names, key=lambda name: (not self.file.table("NAMES")[name], name))
+            need(names == by_name, f"group {group}: members are not sorted")
 
     def check_aliases(self):
         used = 0

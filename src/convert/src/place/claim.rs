@@ -80,9 +80,13 @@ pub(crate) fn order(
         let name = |member: &Member| names.of_function(&functions[member.function.index()]);
         // Many members may have one long name: equal names are not compared byte by byte.
         // Stable: members of one name stay in the order of their evidence and DIE offset.
+        // A function without a name comes last: it is the least useful answer.
         members[named..].sort_by(|a, b| match (name(a), name(b)) {
             (a, b) if a == b => Ordering::Equal,
-            (a, b) => names.text(a).cmp(names.text(b)),
+            (a, b) => {
+                let (a, b) = (names.text(a), names.text(b));
+                a.is_empty().cmp(&b.is_empty()).then(a.cmp(b))
+            }
         });
     }
 }

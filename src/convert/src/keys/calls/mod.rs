@@ -41,9 +41,9 @@ impl CallResults {
         keys.of_tables();
         // Last: a relocation replaces the key that a plain name gave.
         keys.of_relocations();
-        // The order of symbols tells more than that of DIEs.
-        let mut guesses = keys.by_first_mention();
-        guesses.extend(keys.by_described_order());
+        // The order in which gcc made its DIEs tells more than that of symbols, and that of symbols more than that of other DIEs.
+        let mut guesses = keys.by_described_order();
+        guesses.extend(keys.by_first_mention());
         guesses.sort_by_key(|(call, _)| *call);
         guesses.dedup_by_key(|(call, _)| *call);
         if guesses.is_empty() {
