@@ -19,7 +19,7 @@
 //!
 //! ```text
 //! ROOT/format                   the text "fsym-store 1"
-//! ROOT/ab/cdef0123.../v2.fsym   build id abcdef0123... in lower-case hexadecimal; 2 is the version of the .fsym format
+//! ROOT/ab/cdef0123.../v3.fsym   build id abcdef0123... in lower-case hexadecimal; 3 is the version of the .fsym format
 //!                     v2.json   report: size, checksum, debug id, file name, converter, releases, level
 //!                     missing   no remote store had the module at the time of this file
 //!                     malformed a program of this identity could not be converted, and why

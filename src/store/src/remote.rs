@@ -32,7 +32,7 @@ pub struct Object {
     pub modified: SystemTime,
 }
 
-/// A store of objects by key, such as `ab/cdef.../v2.fsym`. The keys are the paths of a store's folder. Objects are listed only to
+/// A store of objects by key, such as `ab/cdef.../v3.fsym`. The keys are the paths of a store's folder. Objects are listed only to
 /// administer the store.
 pub trait Remote: Send + Sync {
     /// Writes an object to `out`. `Ok(false)` if there is none; then nothing was written.

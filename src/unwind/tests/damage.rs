@@ -7,7 +7,7 @@ use foldsym_unwind::{Frame, Machine, Process, Registers, Step, Stop, Unwind};
 const SOUND: &[u8] = include_bytes!("push.unwind");
 /// Where the section says how long the records are, and where the last of them is. The code from 0x1001 on has it.
 const SAVES_LEN: usize = 16;
-const LAST: std::ops::Range<usize> = 0x9d..0xa4;
+const LAST: std::ops::Range<usize> = 0xad..0xb4;
 /// Bytes of the records before the last one.
 const BEFORE: u32 = 5;
 

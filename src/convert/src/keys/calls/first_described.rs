@@ -1,10 +1,10 @@
 //! Guesses the callees of calls in units of gcc that record no calls (`-g1`, `-O0`), by the order of DIEs.
 //!
-//! gcc describes functions in the reverse of the order in which it made them: first those that the source defines, then the instances of
-//! templates, in the order in which the source mentions them. An instance mentions others where it is made itself. So these two
-//! lists are in one order: the unit's DIEs, read backwards; and the definitions without those of instances, followed by the calls in
-//! the code of all functions, taken in the order of the DIEs. Example: `main` calls 0x2000 twice. The DIEs are `add<Bus>` at 0x2000,
-//! `add<Car>` at 0x2000 and `main`. So the first call is of `add<Car>`, and the second is of `add<Bus>`.
+//! gcc describes functions in the reverse of the order in which it made them. It makes the instances of templates where the source first
+//! mentions them, and an instance mentions others where it is made itself. So the instances of a unit, read from its last DIE to its
+//! first, and the calls in the code of its functions, taken in the same order of DIEs, are two lists in one order. Example: `main` calls
+//! 0x2000 twice. The DIEs are `add<Bus>` at 0x2000, `add<Car>` at 0x2000 and `main`. So the first call is of `add<Car>`, and the second
+//! is of `add<Bus>`. Other functions are made where they are defined, and no call shows where that is.
 //!
 //! A unit also describes functions of which the linker kept another unit's copy. Their DIEs have no addresses, and their names show
 //! which function the linker kept. [`first_mentions`](super::first_mentions) aligns the two lists.
@@ -46,7 +46,8 @@ impl CallKeyBuilder<'_, '_, '_> {
                 let member = functions.group(*function).map(|_| *function);
                 Listed { start, member }
             };
-            let symbols: Vec<Listed> = described.iter().map(listed).collect();
+            let symbols: Vec<Listed> =
+                described.iter().filter(|function| self.is_instance(**function)).map(listed).collect();
             if symbols.iter().all(|symbol| symbol.member.is_none()) {
                 continue;
             }
@@ -79,20 +80,18 @@ impl CallKeyBuilder<'_, '_, '_> {
         dies.iter().rev().map(|(_, function)| *function).collect()
     }
 
-    /// Those of these functions that are no instances of templates, then the calls in the code of all, in their order.
+    fn is_instance(&self, function: FuncId) -> bool {
+        let functions = &self.index.functions;
+        let name = functions.program.name_of(&functions.program.functions[function.index()]);
+        is_instance(functions.text(name))
+    }
+
+    /// The calls in the code of these functions, in their order.
     fn mentions_in_order(&self, described: &[FuncId], room: usize, steps: &Budget) -> Vec<Mention> {
         let functions = &self.index.functions;
         let mut mentions = Vec::new();
         let mut once: HashSet<ImageAddr> = HashSet::default();
         let is_start = |target| self.index.owner_at(target).is_some();
-        for &function in described {
-            let name = functions.program.name_of(&functions.program.functions[function.index()]);
-            if mentions.len() < room && !is_instance(functions.text(name)) {
-                let target = functions.starts[function.index()];
-                once.insert(target);
-                mentions.push(Mention { target, call: None, elsewhere: false });
-            }
-        }
         for &function in described {
             let of_group = functions.group(function).map(|_| function);
             for range in functions.ranges_of(function).iter() {

@@ -346,16 +346,20 @@ pub(crate) fn is_instance(name: &[u8]) -> bool {
     let Some(rest) = name.strip_prefix(b"_Z") else {
         return plain_base(name).len() < name.len();
     };
-    let start = usize::from(rest.first() == Some(&b'N'));
-    let mut at = start;
-    for _ in 0..MAX_COMPONENTS {
+    let is_nested = rest.first() == Some(&b'N');
+    let start = usize::from(is_nested);
+    let (mut at, mut components) = (start, 0);
+    while components < MAX_COMPONENTS {
         match rest.get(at) {
-            Some(b'I') => return at > start,
-            Some(b'L' | b'K' | b'V' | b'r' | b'R' | b'O') => at += 1,
-            Some(b'1'..=b'9') => at = counted(rest, at).end,
-            Some(b'B') if at > start => at = counted(rest, at + 1).end,
+            Some(b'I') => return components > 0,
+            // Without `N`, parameters follow the name (`St` is no component).
+            _ if !is_nested && components > 0 => return false,
+            Some(b'K' | b'V' | b'r' | b'R' | b'O') if components == 0 => at += 1,
+            Some(b'L') => at += 1,
+            Some(b'B') if components > 0 => at = counted(rest, at + 1).end,
+            Some(b'1'..=b'9') => (at, components) = (counted(rest, at).end, components + 1),
             Some(b'S') => match after_substitution(rest, at) {
-                Some(after) => at = after,
+                Some(after) => (at, components) = (after, components + usize::from(is_nested)),
                 None => return false,
             },
             _ => return false,
@@ -433,6 +437,7 @@ mod tests {
             "_Z4fillI3VanElR5QueueIT_EPS2_l",
             "_ZNK4TillI4CoinE5totalEv",
             "_ZNSt6vectorIiSaIiEED2Ev",
+            "_ZSt4swapIiEvRT_S1_",
             "scale<3>",
         ] {
             assert!(is_instance(name.as_bytes()), "{name}");

@@ -12,7 +12,7 @@ Endpoints: / (a page), /symbolicate/v5 (Firefox Profiler, samply), /symbolicate 
 
 Examples:
   foldsym serve --store /srv/symbols
-  foldsym serve --search build/ --listen 127.0.0.1:0          programs are converted when a stack names them
+  foldsym serve --search build/ --listen 127.0.0.1:0          converts what stacks name
   curl --data-binary @stacks.jsonl http://127.0.0.1:3977/symbolicate")]
 pub(crate) struct Serve {
     /// Folder or address of a store of .fsym files (`foldsym store --help` lists kinds of addresses, and the environment variables

@@ -327,7 +327,7 @@ fn other_spellings_of_a_path_open_nothing_more() {
         let out = String::from_utf8(out.stdout).unwrap();
         assert_eq!(out.matches("(inlined by) demo_main at /src/").count(), log.lines().count(), "{out}");
         let trace = std::fs::read_to_string(traced).unwrap();
-        Some(trace.lines().filter(|line| line.contains("/app\"") || line.contains("v2.fsym\"")).count())
+        Some(trace.lines().filter(|line| line.contains("/app\"") || line.contains("v3.fsym\"")).count())
     };
     let Some(first) = opens(&log) else { return println!("skipped: needs strace") };
     let _ = first;

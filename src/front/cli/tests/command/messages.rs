@@ -76,7 +76,7 @@ fn one_line_says_what_was_found_and_what_was_expected() {
             &["lookup", &at("later.fsym"), "0x1"],
             3,
             format!(
-                "foldsym: {}: is of version 9 of the format, and this reader of version 2: convert the program again",
+                "foldsym: {}: is of version 9 of the format, and this reader of version 3: convert the program again",
                 at("later.fsym")
             ),
         ),

@@ -95,7 +95,7 @@ fn what_is_not_found_says_so() {
     assert!(ran.out.starts_with("?? [absent: ") && ran.out.ends_with("]\n??:0:0\n\n"), "{ran:?}");
 
     // A damaged entry, and one of another program.
-    let entry = |id: &str| std::path::Path::new(&store).join(&id[..2]).join(&id[2..]).join("v2.fsym");
+    let entry = |id: &str| std::path::Path::new(&store).join(&id[..2]).join(&id[2..]).join("v3.fsym");
     std::fs::create_dir_all(entry(other).parent().unwrap()).unwrap();
     std::fs::copy(entry(&id), entry(other)).unwrap();
     let ran = foldsym(&["lookup", "--store", &store, "--json", &format!("{other}:0x10")]);
@@ -107,7 +107,7 @@ fn what_is_not_found_says_so() {
     );
     std::fs::write(entry(other), &std::fs::read(entry(&id)).unwrap()[..100]).unwrap();
     let ran = foldsym(&["lookup", "--store", &store, "--json", &format!("{other}:0x10")]);
-    assert!(ran.json()[0]["Unknown"]["Message"].as_str().unwrap().contains("v2.fsym: damaged"), "{ran:?}");
+    assert!(ran.json()[0]["Unknown"]["Message"].as_str().unwrap().contains("v3.fsym: damaged"), "{ran:?}");
     std::fs::remove_file(entry(other)).unwrap();
     std::fs::create_dir(entry(other)).unwrap();
     let ran = foldsym(&["lookup", "--store", &store, "--json", &format!("{other}:0x10")]);
