@@ -279,7 +279,7 @@ fn lines_to_write(name: &str) -> Result<usize, String> {
 
 /// What one crash came to.
 #[derive(Debug)]
-struct Seen {
+struct Measured {
     right: usize,
     wrong: usize,
     millis: f64,
@@ -289,7 +289,7 @@ struct Seen {
     ended_by: i64,
 }
 
-impl Seen {
+impl Measured {
     fn cells(&self, expected: usize) -> String {
         let end = match self.ended_by {
             14 => "hangs".to_owned(),
@@ -297,7 +297,7 @@ impl Seen {
             11 => "SIGSEGV".to_owned(),
             other => other.to_string(),
         };
-        let Seen { right, wrong, millis, allocations, calls, .. } = self;
+        let Measured { right, wrong, millis, allocations, calls, .. } = self;
         format!("{right} of {expected} | {wrong} | {millis:.1} | {allocations} | {calls} | {end}")
     }
 }
@@ -323,7 +323,7 @@ fn limited(command: &mut Command, folder: &Path) -> Result<(String, String), Str
     Ok((out, err))
 }
 
-fn crash(program: &Path, folder: &Path, way: &str, expected: &[&str]) -> Result<Seen, String> {
+fn crash(program: &Path, folder: &Path, way: &str, expected: &[&str]) -> Result<Measured, String> {
     let (mut millis, mut ended_by, mut report) = (f64::INFINITY, 0, String::new());
     let number = |out: &str, at: usize| -> Result<i64, String> {
         let word = out.lines().last().and_then(|line| line.split_whitespace().nth(at));
@@ -354,7 +354,14 @@ fn crash(program: &Path, folder: &Path, way: &str, expected: &[&str]) -> Result<
             .count(),
         _ => 0,
     };
-    Ok(Seen { right, wrong, millis, allocations, calls: calls_after_signal(&sh::read(&calls)?), ended_by })
+    Ok(Measured {
+        right,
+        wrong,
+        millis,
+        allocations,
+        calls: calls_after_signal(&sh::read(&calls)?),
+        ended_by,
+    })
 }
 
 /// How many of the functions the lines have, each behind the one before.

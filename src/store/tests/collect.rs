@@ -396,7 +396,7 @@ fn files_that_only_look_like_an_entry_stay() {
     store.add(&stamped_file(folder.path(), 1), &EntryInfo::default()).unwrap();
     let foreign = store.root().join("ab/cdef0123");
     fs::create_dir_all(&foreign).unwrap();
-    for name in ["v1.fsym", "v2.json", "v3.fsym", "v3.json"] {
+    for name in ["v2.fsym", "v3.json", "v4.fsym", "v4.json"] {
         fs::write(foreign.join(name), "{\"mine\": true}").unwrap();
         fs::File::open(foreign.join(name)).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
     }

@@ -47,6 +47,7 @@
 mod address;
 mod answer;
 mod batch;
+mod batch_signature;
 mod by_name;
 mod cache;
 mod certainty;
@@ -99,6 +100,7 @@ use foldsym_resolve as rank;
 
 pub use answer::{Answer, Member, Symbol};
 pub use batch::{Batch, BatchFrame};
+pub use batch_signature::BatchSigning;
 pub use certainty::{Certainty, Evidence, Reason};
 pub use converter::{Converter, NotConverted};
 #[cfg(feature = "debuginfod")]
@@ -123,7 +125,7 @@ pub use query::{Innermost, Query};
 pub use readable::ReadableNames;
 pub use request::{Request, Requests};
 pub use request_error::RequestError;
-pub use signature::{BatchSigning, RulesError, Signing, rules_of};
+pub use signature::{RulesError, Signing, rules_of};
 pub use stack::{AddressKind, Mapping, Module, Modules, OpenFile, ReportedAddress, Stack, StackFrame};
 pub use symbolizer::{BuildError, Builder, OpenedFiles, Symbolizer, Unfetched};
 pub use trampoline::TRAMPOLINES;

@@ -1,5 +1,7 @@
 //! Answers a stack in three steps. It places each frame in a module and its file. It resolves folded functions from the outermost frame
 //! inward, since a caller must be known before its callee can be. It then answers the frames, innermost first.
+//!
+//! Long because the three steps share what a worker keeps from one stack to the next.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -15,6 +15,7 @@ mod parquet_file;
 #[cfg(feature = "reports")]
 mod reports;
 mod signatures;
+mod text_columns;
 mod texts;
 
 use std::num::NonZeroUsize;

@@ -2,12 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::StringViewBuilder;
-use arrow_array::types::Int32Type;
-use arrow_array::{
-    Array as _, ArrayRef, BooleanArray, DictionaryArray, Int32Array, Int64Array, ListArray, StringArray,
-    StructArray,
-};
+use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array, ListArray, StringArray, StructArray};
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Fields};
 use foldhash::HashMap;
@@ -15,6 +10,7 @@ use foldsym_symbolize::{Answer, Batch, BatchSigning, Modules, Names, ReadableNam
 
 use crate::input::Stacks;
 use crate::signatures::Signatures;
+use crate::text_columns::{fits, text_column, text_type};
 use crate::texts::{Text, Texts};
 use crate::{GivenFunction, SYMBOLS, Stack, SymbolFields, TableError, TableOptions, TextKind};
 
@@ -43,14 +39,6 @@ fn offsets(lengths: Vec<usize>, what: &'static str) -> Result<OffsetBuffer<i32>,
     // `from_lengths` panics if the sum has more than 31 bits.
     fits(lengths.iter().copied(), what)?;
     Ok(OffsetBuffer::from_lengths(lengths))
-}
-
-pub(crate) fn fits(lengths: impl Iterator<Item = usize>, what: &'static str) -> Result<(), TableError> {
-    let total = lengths.fold(0, usize::saturating_add);
-    match i32::try_from(total) {
-        Ok(_) => Ok(()),
-        Err(_) => Err(TableError::TooLarge { what, total }),
-    }
 }
 
 /// The data that the frames of an answer share, and the indices of its elements.
@@ -520,56 +508,6 @@ impl ElementColumns {
         let lengths = offsets(self.lengths, "functions")?;
         Ok(Arc::new(ListArray::try_new(field, lengths, Arc::new(elements), nulls)?))
     }
-}
-
-/// A column of text. The caller has checked that it fits.
-pub(crate) fn text_column(
-    keys: Vec<Option<Text>>,
-    values: &Arc<StringArray>,
-    kind: TextKind,
-) -> Result<ArrayRef, TableError> {
-    match kind {
-        TextKind::Dictionary => {
-            let keys = Int32Array::from(keys);
-            Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, values.clone())?))
-        }
-        TextKind::Plain => {
-            let plain = keys.into_iter().map(|key| key.map(|key| values.value(key as usize)));
-            Ok(Arc::new(plain.collect::<StringArray>()))
-        }
-        TextKind::View => views(keys, values),
-    }
-}
-
-/// The type of a column of text.
-pub(crate) fn text_type(kind: TextKind) -> DataType {
-    match kind {
-        TextKind::Dictionary => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
-        TextKind::Plain => DataType::Utf8,
-        TextKind::View => DataType::Utf8View,
-    }
-}
-
-/// A column of text as views into one copy of each text that it has. A stream sends the copies with each column, so the texts of other
-/// columns are left out.
-fn views(keys: Vec<Option<Text>>, values: &StringArray) -> Result<ArrayRef, TableError> {
-    let mut numbers: Vec<Option<Text>> = vec![None; values.len()];
-    let (mut own, mut bytes) = (Vec::new(), 0);
-    let mut number = |key: Text| {
-        *numbers[key as usize].get_or_insert_with(|| {
-            let text = values.value(key as usize);
-            own.push(text);
-            // The offsets of `values` have 32 bits, so the sum of some of its texts fits.
-            bytes += text.len() as u32;
-            own.len() as Text - 1
-        })
-    };
-    let keys: Vec<Option<Text>> = keys.into_iter().map(|key| key.map(&mut number)).collect();
-    // One block has all of the texts. The builder does not allow a block of 0 bytes.
-    let mut texts = StringViewBuilder::with_capacity(own.len()).with_fixed_block_size(bytes.max(1));
-    own.into_iter().for_each(|text| texts.append_value(text));
-    // `take` copies only views of 16 bytes each, not the texts.
-    Ok(arrow_select::take::take(&texts.finish(), &Int32Array::from(keys), None)?)
 }
 
 fn fields(options: TableOptions<'_>) -> Fields {

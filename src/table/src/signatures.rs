@@ -9,7 +9,7 @@ use foldsym_symbolize::json::GivenName;
 use foldsym_symbolize::{Batch, BatchSigning, Query};
 
 use crate::input::Stacks;
-use crate::output::{fits, text_column, text_type};
+use crate::text_columns::{fits, text_column, text_type};
 use crate::texts::{Text, Texts};
 use crate::{Stack, TableError, TableOptions, TextKind};
 

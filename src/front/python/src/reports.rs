@@ -122,9 +122,10 @@ pub(crate) fn read_report<'py>(
     if let Some(word) = format {
         let known = Format::ALL.iter().find(|known| known.text() == word);
         let words = || Format::ALL.iter().map(|known| known.text()).collect::<Vec<_>>().join(", ");
-        options.format = Some(*known.ok_or_else(|| {
-            PyValueError::new_err(format!("format {word:?}: expected one of {}", words()))
-        })?);
+        options.format =
+            Some(*known.ok_or_else(|| {
+                PyValueError::new_err(format!("format {word:?}: expected one of {}", words()))
+            })?);
     }
     let fields = fields.map(|fields| Fields::parse(&fields.join(","))).transpose();
     let fields = fields.map_err(PyValueError::new_err)?;

@@ -70,6 +70,7 @@ fn clean(browser: &Browser, server: &Server) {
     }
 }
 
+// Long because each step of the page begins where the one before ended.
 #[test]
 fn a_stack_a_report_and_the_store() {
     let Some(browser) = Browser::start(1100, 900) else { return };

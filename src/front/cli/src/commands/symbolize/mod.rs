@@ -28,6 +28,7 @@ mod samples;
 mod style;
 
 /// Prints each report.
+// Long because it is one list of the options that exclude each other, and of what each prints.
 #[inline(never)] // see `perform`
 pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
     if args.sources.maps.is_some() {
