@@ -172,7 +172,7 @@ fn a_batch_has_the_signatures_of_each_stack_alone() {
     let frames = [StackFrame::exact(0x1010), StackFrame::returns_to(0x1020)];
     queries.push(Query { modules: &gone, frames: &frames, innermost: Innermost::Nothing });
     let (mut signing, mut worker) = (Signing::new(Rules::shipped()), symbolizer.worker());
-    let own = |index: usize| (index % 3 == 0).then(|| GivenName::new("named_by_the_report", "a.c", 3));
+    let own = |index: usize| index.is_multiple_of(3).then(|| GivenName::new("named_by_the_report", "a.c", 3));
     let mut alone = Vec::new();
     for query in &queries {
         let mut index = 0;
