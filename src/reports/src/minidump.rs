@@ -3,9 +3,9 @@
 use foldsym_symbolize::{BuildId, Mapping, Module, ModuleId, Modules};
 use minidump::system_info::Os;
 use minidump::{
-    CodeView, Endian, Error, Minidump, MinidumpException, MinidumpMiscInfo, MinidumpModule,
-    MinidumpModuleList, MinidumpSystemInfo, MinidumpThreadList, MinidumpThreadNames, Module as _,
-    UnifiedMemory, UnifiedMemoryInfo, UnifiedMemoryInfoList,
+    CodeView, Endian, Error, Minidump, MinidumpException, MinidumpLinuxMaps, MinidumpMiscInfo,
+    MinidumpModule, MinidumpModuleList, MinidumpStream, MinidumpSystemInfo, MinidumpThreadList,
+    MinidumpThreadNames, Module as _, UnifiedMemory, UnifiedMemoryInfo, UnifiedMemoryInfoList,
 };
 use procfs_core::process::MMapPath;
 
@@ -19,6 +19,8 @@ const MIN_TEXT: usize = 1 << 20;
 /// and the bytes of that place.
 const MODULES: (u32, usize, usize, usize) = (4, 108, 20, 4);
 const THREAD_NAMES: (u32, usize, usize, usize) = (24, 12, 4, 8);
+/// Fields before the name in a line of `/proc/PID/maps`: addresses, rights, offset, device, inode.
+const MAP_FIELDS: usize = 5;
 /// Most bytes of a module's version.
 const MAX_VERSION: usize = 64;
 /// The largest number of a signal.
@@ -76,8 +78,12 @@ fn read(bytes: &[u8], with: &ReadWith<'_>) -> Result<Report, ReportError> {
         }
     };
     // Writers on Linux add `/proc/PID/maps`; writers on Windows add the access rights of each range.
-    let rights =
-        UnifiedMemoryInfoList::new(dump.get_stream().ok(), dump.get_stream().ok()).unwrap_or_default();
+    let maps = linux_maps(&dump);
+    let maps = maps.as_deref().and_then(|text| {
+        let read = MinidumpLinuxMaps::read(text.as_bytes(), bytes, dump.endian, Some(&system));
+        read.map_err(|error| warnings.push(format!("/proc/PID/maps: {error}"))).ok()
+    });
+    let rights = UnifiedMemoryInfoList::new(dump.get_stream().ok(), maps).unwrap_or_default();
     let executable = |address| rights.memory_info_at_address(address).map(|range| range.is_executable());
     let range_at = |address| memory.memory_at_address(address).as_ref().map(range_of);
     let ranges: Vec<UnifiedMemory<'_, '_>> = memory.by_addr().collect();
@@ -159,6 +165,24 @@ fn is_stack_above(mappings: &UnifiedMemoryInfoList<'_>, pointer: u64, memory: u6
         }
         _ => false,
     }
+}
+
+/// The dump's copy of `/proc/PID/maps`, without the names of files and without the lines that `/proc/PID/smaps` adds. Only the name of
+/// the main thread's stack is used. The crate `procfs-core` panics at some other names, for example that of a file `/SYSV`.
+fn linux_maps(dump: &Minidump<'_, &[u8]>) -> Option<String> {
+    let text = String::from_utf8_lossy(dump.get_raw_stream(MinidumpLinuxMaps::STREAM_TYPE).ok()?);
+    let mut maps = String::with_capacity(text.len());
+    for line in text.lines().filter(|line| !line.starts_with(|first: char| first.is_ascii_uppercase())) {
+        let (mut rest, mut fields) = (line, 0);
+        while fields < MAP_FIELDS
+            && let Some((field, after)) = rest.split_once(' ')
+        {
+            maps.extend([field, " "]);
+            (rest, fields) = (after, fields + 1);
+        }
+        maps.push_str(if rest.trim() == "[stack]" { "[stack]\n" } else { "\n" });
+    }
+    Some(maps)
 }
 
 /// What the dump says about the process and its system.

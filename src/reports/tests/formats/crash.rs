@@ -304,6 +304,12 @@ fn memory_above_a_stack_pointer_need_not_be_its_stack() {
         (mapping(above, above + 0x1000, "rw-p", "[heap]"), false),
         ([mapping(STACK, above, "rw-p", ""), mapping(above, above + 0x1000, "rw-p", "")].concat(), false),
         (mapping(above, above + 0x1000, "rw-p", "[stack]"), true),
+        // A file of this name, of which the kernel writes one for shared memory with eight digits, is as any other.
+        (
+            [mapping(0x1000, 0x2000, "r--p", "/SYSV"), mapping(above, above + 0x1000, "rw-p", "[stack]")]
+                .concat(),
+            true,
+        ),
         ([guard.clone(), mapping(above, above + 0x1000, "rw-p", "")].concat(), true),
         ([guard, mapping(above + 0x1000, above + 0x2000, "rw-p", "")].concat(), false),
     ] {
@@ -313,6 +319,8 @@ fn memory_above_a_stack_pointer_need_not_be_its_stack() {
         assert_eq!(is("a stack overflow?"), is_overflow, "{maps}: {warnings:?}");
         assert_eq!(is("no memory of its stack"), !is_overflow, "{maps}: {warnings:?}");
     }
+    let damaged = warnings(above, "1000-2000 rw-p\n");
+    assert!(damaged.iter().any(|warning| warning.starts_with("/proc/PID/maps: ")), "{damaged:?}");
 }
 
 #[test]
