@@ -10,17 +10,29 @@ use std::sync::Mutex;
 
 use xtask::sh;
 
-/// The target, and the longest input that it makes.
-const TARGETS: &[(&str, u32)] = &[
-    ("fsym_bytes", 32_768),
-    ("fsym_fields", 256),
-    ("convert_program", 40_000),
-    ("convert_split", 20_000),
-    ("round_trip", 6_000),
-    ("report_core", 16_000),
-    ("report_minidump", 64_000),
-    ("report_profile", 16_000),
+/// A fuzz target.
+#[derive(Clone, Copy, Debug)]
+struct Target {
+    name: &'static str,
+    /// Bytes of the longest input that libFuzzer makes.
+    longest: u32,
+    /// Inputs of a run with `--same`: about ten seconds.
+    same: u32,
+}
+
+const TARGETS: &[Target] = &[
+    Target { name: "fsym_bytes", longest: 32_768, same: 5_000 },
+    Target { name: "fsym_fields", longest: 256, same: 1_000 },
+    Target { name: "convert_program", longest: 40_000, same: 700 },
+    Target { name: "convert_split", longest: 20_000, same: 600 },
+    Target { name: "round_trip", longest: 6_000, same: 250 },
+    Target { name: "report_core", longest: 16_000, same: 35_000 },
+    Target { name: "report_minidump", longest: 64_000, same: 10_000 },
+    Target { name: "report_profile", longest: 16_000, same: 40_000 },
 ];
+
+/// Where libFuzzer's random numbers begin with `--same`.
+const SEED: u32 = 1;
 
 /// Targets that `--seconds` was meant for: it bounds the whole run, so more targets have less time each.
 const FULL_TARGETS: u32 = 5;
@@ -44,18 +56,20 @@ const COVERAGE: &[&str] = &[
     "--cfg=fuzzing",
 ];
 
-const HELP: &str = "cargo xtask fuzz [TARGET]... [--seconds N] [--report]
+const HELP: &str = "cargo xtask fuzz [TARGET]... [--seconds N | --same] [--report]
 
   TARGET       of testbins/fuzz/fuzz_targets; all without one
   --seconds N  for each target, 120 without it; where all are run, the more there are the less each has: 5 times N together
+  --same       a fixed number of inputs, which are the same in each run of the same sources: as CI does
   --report     run no input; say which lines of format, lookup, open and read the corpora reach
 
 Targets run side by side, one a core. Corpora are kept in testbins/fuzz/corpus; what each run printed, and inputs that
 break an invariant, in testbins/fuzz/artifacts.";
 
 struct FuzzOptions {
-    targets: Vec<(&'static str, u32)>,
+    targets: Vec<Target>,
     seconds: u32,
+    same: bool,
     report: bool,
 }
 
@@ -81,14 +95,26 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let programs = build("fuzz", COVERAGE)?;
     let seeds = sh::scratch("fuzz-seeds")?;
     sh::run(Command::new(programs.join("fsym_fields")).env("FOLDSYM_SEEDS", &seeds))?;
-    let seconds = options.share();
-    println!(
-        "fuzz: {} targets, each for {seconds} seconds, as many at a time as there are cores",
-        options.targets.len()
-    );
+    let count = options.targets.len();
+    if options.same {
+        println!("fuzz: {count} targets, as many at a time as there are cores");
+    } else {
+        let seconds = options.share();
+        println!("fuzz: {count} targets, each for {seconds} seconds, as many at a time as there are cores");
+    }
     let broken = Mutex::new(Vec::new());
-    sh::parallel("fuzz", &options.targets, |&(target, longest)| {
-        let (corpus, artifacts) = (fuzz.join("corpus").join(target), fuzz.join("artifacts").join(target));
+    sh::parallel("fuzz", &options.targets, |&Target { name: target, longest, same }| {
+        let artifacts = fuzz.join("artifacts").join(target);
+        // What earlier runs found would change which inputs come next.
+        let corpus = if options.same {
+            let corpus = sh::scratch("fuzz-same")?.join(target);
+            if corpus.exists() {
+                std::fs::remove_dir_all(&corpus).map_err(|e| format!("{}: {e}", corpus.display()))?;
+            }
+            corpus
+        } else {
+            fuzz.join("corpus").join(target)
+        };
         sh::create_dir(&corpus)?;
         sh::create_dir(&artifacts)?;
         let log = artifacts.join("log");
@@ -98,7 +124,11 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
                 .arg(&corpus)
                 .arg(seeds.join(target))
                 .arg(format!("-artifact_prefix={}/", artifacts.display()))
-                .arg(format!("-max_total_time={seconds}"))
+                .args(if options.same {
+                    [format!("-runs={same}"), format!("-seed={SEED}")]
+                } else {
+                    [format!("-max_total_time={}", options.share()), "-seed=0".into()]
+                })
                 .arg(format!("-max_len={longest}"))
                 .arg(format!("-timeout={TIMEOUT}"))
                 .arg(format!("-rss_limit_mb={MEMORY}"))
@@ -155,18 +185,19 @@ fn story(log: &str) -> String {
 }
 
 fn parse(args: &[String]) -> Result<Option<FuzzOptions>, String> {
-    let mut options = FuzzOptions { targets: Vec::new(), seconds: 120, report: false };
+    let mut options = FuzzOptions { targets: Vec::new(), seconds: 120, same: false, report: false };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--help" => return Ok(None),
             "--report" => options.report = true,
+            "--same" => options.same = true,
             "--seconds" => {
                 let value = args.next().and_then(|value| value.parse().ok());
                 options.seconds = value.ok_or("--seconds needs a number")?;
             }
             name => {
-                let found = TARGETS.iter().find(|(target, _)| *target == name);
+                let found = TARGETS.iter().find(|target| target.name == name);
                 options.targets.push(*found.ok_or_else(|| format!("no target `{name}`"))?);
             }
         }
@@ -208,7 +239,7 @@ fn report(options: &FuzzOptions, fuzz: &Path) -> Result<(), String> {
     let seeds = sh::scratch("fuzz-seeds")?;
     let mut raw = Vec::new();
     let mut objects = Vec::new();
-    for (target, _) in &options.targets {
+    for Target { name: target, .. } in &options.targets {
         let profile = scratch.join(format!("{target}.profraw"));
         let program = programs.join(target);
         let mut command = Command::new(&program);
@@ -239,6 +270,7 @@ mod tests {
         let of = |args: &[&str]| parse(&args.iter().map(|arg| (*arg).to_owned()).collect::<Vec<_>>());
         let options = of(&["fsym_bytes", "--seconds", "5"]).unwrap().unwrap();
         assert_eq!((options.targets.len(), options.seconds, options.report), (1, 5, false));
+        assert!(of(&["--same"]).unwrap().unwrap().same);
         assert_eq!(options.share(), 5);
         let all = of(&["--seconds", "120"]).unwrap().unwrap();
         assert_eq!((all.targets.len(), all.share()), (TARGETS.len(), 75));
@@ -272,7 +304,7 @@ mod tests {
             .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
             .collect();
         found.sort();
-        let mut listed: Vec<&str> = TARGETS.iter().map(|(name, _)| *name).collect();
+        let mut listed: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
         listed.sort_unstable();
         assert_eq!(found, listed);
     }
