@@ -12,7 +12,7 @@ use xtask::sh;
 
 /// A fuzz target.
 #[derive(Clone, Copy, Debug)]
-struct Target {
+struct FuzzTarget {
     name: &'static str,
     /// Bytes of the longest input that libFuzzer makes.
     longest: u32,
@@ -20,15 +20,15 @@ struct Target {
     same: u32,
 }
 
-const TARGETS: &[Target] = &[
-    Target { name: "fsym_bytes", longest: 32_768, same: 5_000 },
-    Target { name: "fsym_fields", longest: 256, same: 1_000 },
-    Target { name: "convert_program", longest: 40_000, same: 700 },
-    Target { name: "convert_split", longest: 20_000, same: 600 },
-    Target { name: "round_trip", longest: 6_000, same: 250 },
-    Target { name: "report_core", longest: 16_000, same: 35_000 },
-    Target { name: "report_minidump", longest: 64_000, same: 10_000 },
-    Target { name: "report_profile", longest: 16_000, same: 40_000 },
+const TARGETS: &[FuzzTarget] = &[
+    FuzzTarget { name: "fsym_bytes", longest: 32_768, same: 5_000 },
+    FuzzTarget { name: "fsym_fields", longest: 256, same: 1_000 },
+    FuzzTarget { name: "convert_program", longest: 40_000, same: 700 },
+    FuzzTarget { name: "convert_split", longest: 20_000, same: 600 },
+    FuzzTarget { name: "round_trip", longest: 6_000, same: 250 },
+    FuzzTarget { name: "report_core", longest: 16_000, same: 35_000 },
+    FuzzTarget { name: "report_minidump", longest: 64_000, same: 10_000 },
+    FuzzTarget { name: "report_profile", longest: 16_000, same: 40_000 },
 ];
 
 /// Where libFuzzer's random numbers begin with `--same`.
@@ -67,7 +67,7 @@ Targets run side by side, one a core. Corpora are kept in testbins/fuzz/corpus; 
 break an invariant, in testbins/fuzz/artifacts.";
 
 struct FuzzOptions {
-    targets: Vec<Target>,
+    targets: Vec<FuzzTarget>,
     seconds: u32,
     same: bool,
     report: bool,
@@ -103,7 +103,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         println!("fuzz: {count} targets, each for {seconds} seconds, as many at a time as there are cores");
     }
     let broken = Mutex::new(Vec::new());
-    sh::parallel("fuzz", &options.targets, |&Target { name: target, longest, same }| {
+    sh::parallel("fuzz", &options.targets, |&FuzzTarget { name: target, longest, same }| {
         let artifacts = fuzz.join("artifacts").join(target);
         // What earlier runs found would change which inputs come next.
         let corpus = if options.same {
@@ -239,7 +239,7 @@ fn report(options: &FuzzOptions, fuzz: &Path) -> Result<(), String> {
     let seeds = sh::scratch("fuzz-seeds")?;
     let mut raw = Vec::new();
     let mut objects = Vec::new();
-    for Target { name: target, .. } in &options.targets {
+    for FuzzTarget { name: target, .. } in &options.targets {
         let profile = scratch.join(format!("{target}.profraw"));
         let program = programs.join(target);
         let mut command = Command::new(&program);
