@@ -9,6 +9,7 @@ import struct
 import textwrap
 
 TAIL = 8
+NAMES_TAIL = 32
 RULES_DEEP = 16
 NAME_MAX = 65535
 
@@ -151,31 +152,32 @@ class Names:
 
     def __init__(self, data):
         self.data = data
-        need(len(data) >= 24 + TAIL, f"{len(data)} bytes are too few for names")
+        need(len(data) >= 44 + NAMES_TAIL, f"{len(data)} bytes are too few for names")
         (self.count, self.token_count, self.symbol_count, pool_len, blocks_len, self.block_log2,
-         self.symbol_bits, self.index_bits, self.code_bits) = struct.unpack_from("<5I4B", data)
-        need(self.block_log2 <= 4 and self.symbol_bits <= 24 and self.index_bits <= 32 and self.code_bits <= 20,
-             "block_log2, symbol_bits, index_bits or code_bits is too large")
+         self.symbol_bits, self.index_bits) = struct.unpack_from("<5I3B", data)
+        need(self.block_log2 <= 4 and self.symbol_bits <= 24 and self.index_bits <= 32,
+             "block_log2, symbol_bits or index_bits is too large")
+        need(data[43] == 0, "the reserved byte is not 0")
         self.block_count = (self.count + (1 << self.block_log2) - 1) >> self.block_log2
-        lens = (24, 4 * self.code_bits, 4 * self.token_count, self.symbol_count * self.symbol_bits + 7 >> 3,
-                self.block_count * self.index_bits + 7 >> 3, pool_len, blocks_len, TAIL)
+        lens = (44, 4 * self.token_count, self.symbol_count * self.symbol_bits + 7 >> 3,
+                self.block_count * self.index_bits + 7 >> 3, pool_len, blocks_len, NAMES_TAIL)
         self.parts, at = [], 0
         for size in lens:
             self.parts.append((at, at + size))
             at += size
         need(at == len(data), f"the parts have {at} bytes, the section {len(data)}")
-        _, counts, tokens, self.bodies, self.index, self.pool, self.blocks, tail = (data[a:b] for a, b in self.parts)
-        need(tail == bytes(TAIL), "the tail is not 0")
+        _, tokens, self.bodies, self.index, self.pool, self.blocks, tail = (data[a:b] for a, b in self.parts)
+        need(tail == bytes(NAMES_TAIL), "the tail is not 0")
         for part, used in ((self.bodies, self.symbol_count * self.symbol_bits),
                            (self.index, self.block_count * self.index_bits)):
             pad_to_byte(part, used)
         self.tokens = struct.unpack(f"<{self.token_count}I", tokens)
-        self.codes, code, token = [], 0, 0  # for each length: first code, first token, codes
-        for length, count in enumerate(struct.unpack(f"<{self.code_bits}I", counts), 1):
-            code *= 2
-            self.codes.append((code, token, count))
-            code, token = code + count, token + count
-            need(code <= 1 << length and token <= self.token_count, f"too many codes of {length} bits")
+        self.codes, front, token = [], 0, 0  # for each length: first code, first token, codes
+        for length, count in enumerate(data[23:43], 1):
+            short, long = max(6 - length, 0), max(length - 6, 0)
+            self.codes.append((front >> short << long, token, count << long))
+            front, token = front + (count << short), token + (count << long)
+            need(front <= 64, f"too many codes of {length} bits")
         self.bytes_of, self.cached = {}, (None, None)
 
     def __len__(self):
@@ -202,8 +204,8 @@ class Names:
             return self.bytes_of[number]
         need(number < self.token_count, f"token {number} of {self.token_count}")
         word = self.tokens[number]
-        first, more = word >> 8, word >> 1 & 127
-        if not word & 1:
+        first, more = word & 0xffffff, word >> 24 & 127
+        if not word >> 31:
             need(first + more + 1 <= len(self.pool), f"leaf {number} is outside of the pool")
             return self.pool[first:first + more + 1], 0
         need(inside < RULES_DEEP, f"rules nest deeper than {RULES_DEEP} at token {number}")
@@ -224,10 +226,10 @@ class Names:
         run = int.from_bytes(self.blocks[bit >> 3:end], "big") >> -(bit + size) % 8
         out, code, length = [], 0, 0
         for at in range(size - 1, -1, -1):
-            need(length < self.code_bits, "bits that are no code")
+            need(length < len(self.codes), "bits that are no code")
             code, length = code << 1 | run >> at & 1, length + 1
             first, token, count = self.codes[length - 1]
-            if code - first < count:
+            if 0 <= code - first < count:
                 out.append(self.token(token + code - first)[0])
                 code = length = 0
         need(length == 0, "the codes of a suffix do not end where it ends")
@@ -274,13 +276,12 @@ class Names:
             self.token(number)
 
     def spans(self):
-        (_, a), counts, tokens, bodies, index, pool, (blocks, _), tail = self.parts
+        (_, a), tokens, bodies, index, pool, (blocks, _), tail = self.parts
         yield 0, a, [f"{self.count} names, {self.token_count} tokens, {self.symbol_count} symbols",
-                     f"blocks of {1 << self.block_log2}; symbol, index and code bits "
-                     f"{self.symbol_bits}, {self.index_bits}, {self.code_bits}"]
-        yield *counts, ["codes of 1, 2, ... bits:", " ".join(str(count) for _, _, count in self.codes)]
+                     f"blocks of {1 << self.block_log2}; symbol and index bits {self.symbol_bits}, {self.index_bits}",
+                     "codes of 1, 2, ... bits: " + " ".join(str(count) for _, _, count in self.codes)]
         for i, word in enumerate(self.tokens):
-            kind = "rule" if word & 1 else "leaf"
+            kind = "rule" if word >> 31 else "leaf"
             yield tokens[0] + 4 * i, tokens[0] + 4 * i + 4, [f"token {i}, {kind}: {text(self.token(i)[0])}"]
         symbols, _ = fields(self.bodies, 0, self.symbol_bits, self.symbol_count)
         yield *bodies, ["bodies: " + " ".join(map(str, symbols))]

@@ -1,5 +1,7 @@
 //! Reads the name table: a sorted list of byte strings, compressed, with random access.
 //!
+//! Long because the parts of the table are read by one another.
+//!
 //! # The idea
 //! Names of one program repeat each other twice over. Neighbours of the sorted list begin alike, so
 //! a name stores how much of its predecessor it keeps (front coding), starting afresh every
@@ -7,10 +9,11 @@
 //! (`N7rocksdb25BlockBasedTable...`), so it is spelled in *tokens*. A token is a *leaf*, a range of
 //! the byte pool (ranges may overlap: a token inside another costs no bytes), or a *rule*, two or
 //! more tokens in a row. Suffixes write tokens in a canonical prefix code, so that common ones are
-//! short; rules write them at a fixed width, so that any symbol of a rule is found at once.
+//! short; the first six bits of a code decide its length, so that a reader finds it by one load. Rules write tokens at a fixed
+//! width, so that any symbol of a rule is found at once.
 //!
 //! # Data
-//! Header, code counts, tokens, rule bodies, block index, byte pool, blocks: all in one blob, defined
+//! Header, tokens, rule bodies, block index, byte pool, blocks: all in one blob, defined
 //! in `schema/names.md`. A block leads with a row for each name, (bytes kept, bits of the suffix). The
 //! rows alone say which earlier names of the block still give bytes to the wanted one, and how many,
 //! so the other suffixes are never touched.
@@ -22,9 +25,9 @@
 //! name costs at most a step for each row and `MAX_DEPTH + 2` for each byte, and `MAX_DEPTH + 2` more
 //! if it fails. The answer is then `None` or a wrong name.
 //!
-//! Nothing is allocated; opening builds no more than a table of the 20 code lengths.
+//! Nothing is allocated; opening builds no more than a table of the 20 code lengths and the 64 fronts.
 
-use crate::bits::{self, MAX_WIDTH, TAIL, mask, read, u8_at, u32_at};
+use crate::bits::{self, MAX_WIDTH, mask, read, u8_at, u32_at};
 use crate::error::{FormatError, What};
 use crate::steps;
 use core::cmp::Ordering;
@@ -37,42 +40,34 @@ pub const MAX_DEPTH: usize = 16;
 pub const MAX_CODE: usize = 20;
 /// The most names in a block.
 pub const MAX_BLOCK: usize = 16;
-/// Bytes before the code lengths.
-pub const HEADER_LEN: usize = 24;
-/// Byte offset of the longest code's bits, the last field of the header.
-const CODE_BITS: usize = 23;
+/// Bytes of the header.
+pub const HEADER_LEN: usize = 44;
+/// Byte offset of the numbers of codes, the last field of the header: a byte for each length.
+pub const CODES: usize = 23;
+/// How many bits of a code decide its length.
+pub const FRONT_BITS: usize = 6;
+/// Zero bytes at the end.
+pub const NAMES_TAIL: usize = CHUNK;
 /// A leaf of up to this many bytes is copied at once.
 const CHUNK: usize = 32;
-
-/// Bytes of the header and the code counts of a name table, which is all that opening reads; only the header's bytes, if the table is
-/// truncated there.
-pub(crate) fn head_len(blob: &[u8]) -> usize {
-    usize::from(u8_at(blob, CODE_BITS).unwrap_or(0)).saturating_mul(4).saturating_add(HEADER_LEN)
-}
-
-/// How many leading bits of a prefix code select its entry in [`Codes::from`].
-const FRONT_BITS: u32 = 6;
-/// Bits of a 32-bit word after a code of [`MAX_CODE`] bits.
-const CODE_SHIFT: u32 = u32::BITS - MAX_CODE as u32;
-/// Bits of such a code after its first [`FRONT_BITS`].
-const FRONT_SHIFT: u32 = MAX_CODE as u32 - FRONT_BITS;
+/// As many bytes as any leaf has.
+const WIDE_CHUNK: usize = 128;
 
 /// The prefix code of the tokens, ready for decoding.
 #[derive(Clone, Copy)]
 struct Codes {
-    /// For each length, the first code that is longer, as one of [`MAX_CODE`] bits: what is less and is not a shorter one
-    /// has this length. None is, for lengths that no code has from there on.
-    limit: [u32; MAX_CODE],
-    /// For each length, what to add to the code (wrapping) to get the token.
-    base: [u32; MAX_CODE],
-    /// For each value of a code's first [`FRONT_BITS`] bits: the shortest length that such a code may have, minus 1. The
-    /// length is that one or the next.
-    from: [u8; 1 << FRONT_BITS],
+    /// For each value of a code's first [`FRONT_BITS`] bits: 32 less the length of such a code. All of them have one length.
+    shifts: [u8; 1 << FRONT_BITS],
+    /// For each such number, what to add to the code (wrapping) to get the token.
+    base: [u32; 32],
 }
+
+/// In place of the shift of a length, for what begins no code: no length has this one.
+const NO_CODE: u8 = (u32::BITS - MAX_CODE as u32 - 1) as u8;
 
 impl Default for Codes {
     fn default() -> Self {
-        Codes { limit: [u32::MAX; MAX_CODE], base: [0; MAX_CODE], from: [0; 1 << FRONT_BITS] }
+        Codes { shifts: [NO_CODE; 1 << FRONT_BITS], base: [0; 32] }
     }
 }
 
@@ -94,18 +89,16 @@ pub struct Names<'d> {
 
 /// The result of walking a name.
 enum Walk {
-    /// All of it was visited.
-    Whole,
+    /// All of it was visited: so many bytes.
+    Whole(u32),
     /// The visitor had enough.
     Stopped,
 }
 
 /// The front of a block, up to the wanted name.
 struct Front {
-    /// For each name, how many bytes of the one before it keeps.
-    keep: [u32; MAX_BLOCK],
-    /// Where each suffix starts, and the last one ends: bits from the block's first suffix.
-    start: [u32; MAX_BLOCK + 1],
+    /// For each name, how many bytes of the one before it keeps, and where its suffix ends: bits from the block's first suffix.
+    rows: [(u32, u32); MAX_BLOCK],
     /// The names that give bytes to the wanted one, a bit each.
     parts: u32,
     /// The bit where the block's suffixes begin.
@@ -126,22 +119,22 @@ impl<'d> Names<'d> {
         Ok(names)
     }
 
-    /// As [`Names::open`], in place, for a table whose header and code counts the caller has already loaded: reads nothing from `blob`.
+    /// As [`Names::open`], in place, for a table whose header the caller has already loaded: reads nothing from `blob`.
     ///
     /// # Errors
     /// As [`Names::open`]; the content of `self` is then unspecified.
     pub fn open_with_head(&mut self, head: &[u8], blob: &'d [u8]) -> Result<(), FormatError> {
+        let head = head.get(..HEADER_LEN).ok_or(FormatError::new(What::Truncated, HEADER_LEN as u64))?;
         let small = |at: usize, max: u8| -> Result<u32, FormatError> {
-            let value = u8_at(head, at).ok_or(FormatError::new(What::Truncated, HEADER_LEN as u64))?;
+            let value = u8_at(head, at).unwrap_or(u8::MAX);
             if value <= max { Ok(value.into()) } else { Err(FormatError::new(What::Width, at as u64)) }
         };
-        let count = |at: usize| u32_at(head, at).ok_or(FormatError::new(What::Truncated, HEADER_LEN as u64));
-        let (len, token_count, symbols) = (count(0)?, count(4)?, count(8)?);
-        let (pool_len, blocks_len) = (count(12)?, count(16)?);
+        let count = |at: usize| u32_at(head, at).unwrap_or(0);
+        let (len, token_count, symbols) = (count(0), count(4), count(8));
+        let (pool_len, blocks_len) = (count(12), count(16));
         let block_log2 = small(20, MAX_BLOCK.ilog2() as u8)?;
         let symbol_bits = small(21, 24)?;
         let index_bits = small(22, 32)?;
-        let code_bits = small(CODE_BITS, MAX_CODE as u8)?;
 
         // No sum can wrap: counts have 32 bits and widths at most 32.
         let packed = |n: u32, width: u32| u64::from(n).wrapping_mul(width.into()).div_ceil(8);
@@ -156,18 +149,18 @@ impl<'d> Names<'d> {
                 _ => Err(FormatError::new(What::Truncated, end)),
             }
         };
-        let counts_len = u64::from(code_bits).wrapping_mul(4);
-        part(counts_len)?;
-        let counts = head.get(HEADER_LEN..).and_then(|counts| counts.get(..counts_len as usize));
-        let counts = counts.ok_or(FormatError::new(What::Truncated, HEADER_LEN as u64))?;
         let tokens =
             part(packed(token_count, 32))?.as_chunks::<4>().0.get(..token_count as usize).unwrap_or_default();
         let bodies = part(packed(symbols, symbol_bits))?;
         let index = part(packed(block_count, index_bits))?;
         let pool = part(pool_len.into())?;
         let blocks = part(blocks_len.into())?;
-        part(TAIL as u64)?;
-        self.codes.read(counts, code_bits, token_count)?;
+        part(NAMES_TAIL as u64)?;
+        let codes = head.get(CODES..).unwrap_or_default();
+        self.codes.read(codes)?;
+        if codes.last() != Some(&0) {
+            return Err(FormatError::new(What::Reserved, HEADER_LEN.wrapping_sub(1) as u64));
+        }
         (self.tokens, self.bodies, self.index, self.pool, self.blocks) =
             (tokens, bodies, index, pool, blocks);
         (self.len, self.block_log2, self.symbol_bits, self.index_bits) =
@@ -199,8 +192,8 @@ impl<'d> Names<'d> {
     /// visited). Pieces are borrowed from the file.
     #[inline]
     pub fn visit(&self, id: u32, mut visit: impl FnMut(&'d [u8])) -> Option<()> {
-        self.walk(id, |from, len| {
-            visit(self.pool.get(from..)?.get(..len)?);
+        self.walk(id, |at, entry, until| {
+            visit(entry.bytes(self.pool, at, until)?);
             Some(true)
         })?;
         Some(())
@@ -220,19 +213,33 @@ impl<'d> Names<'d> {
     /// ```
     #[inline]
     pub fn write(&self, id: u32, out: &mut [u8]) -> Option<usize> {
-        let mut at = 0usize;
-        self.walk(id, |from, len| {
-            let source = self.pool.get(from..)?;
-            let place = out.get_mut(at..).unwrap_or_default();
-            match (source.first_chunk::<CHUNK>(), place.first_chunk_mut::<CHUNK>()) {
-                // One copy of a fixed size; the next piece overwrites the excess.
-                (Some(wide), Some(place)) if len <= CHUNK => *place = *wide,
-                _ => copy_some(place, source, len)?,
+        let walk = self.walk(id, |at, entry, until| {
+            let (from, start) = (at as usize, entry.start() as usize);
+            if !entry.is_short() {
+                if cfg!(not(feature = "small"))
+                    && let Some(wide) = self.pool.get(start..start.wrapping_add(WIDE_CHUNK))
+                    && let Some(place) = out.get_mut(from..from.wrapping_add(WIDE_CHUNK))
+                    && let (Some(wide), Some(place)) = (wide.first_chunk(), place.first_chunk_mut())
+                {
+                    *place = *wide as [u8; WIDE_CHUNK];
+                    return Some(true);
+                }
+                copy_some(out, self.pool, at, entry, until)?;
+                return Some(true);
             }
-            at = at.wrapping_add(len);
+            // By both ends, as in `bits::word`. The pool is followed by so many bytes.
+            let wide = self.pool.get(start..start.wrapping_add(CHUNK))?.first_chunk::<CHUNK>()?;
+            match out.get_mut(from..from.wrapping_add(CHUNK)).and_then(|out| out.first_chunk_mut()) {
+                // One copy of a fixed size. What comes next overwrites the excess.
+                Some(place) => *place = *wide,
+                None => copy_some(out, self.pool, at, entry, until)?,
+            }
             Some(true)
         })?;
-        Some(at)
+        match walk {
+            Walk::Whole(len) => Some(len as usize),
+            Walk::Stopped => None,
+        }
     }
 
     /// Has memory bring the block of name `id`, which will be read soon: see [`bits::touch`].
@@ -250,8 +257,9 @@ impl<'d> Names<'d> {
     pub fn compare(&self, id: u32, other: &[u8]) -> Option<Ordering> {
         let mut rest = other;
         let mut found = Ordering::Equal;
-        let walk = self.walk(id, |from, len| {
-            let piece = self.pool.get(from..)?.get(..len)?;
+        let walk = self.walk(id, |at, entry, until| {
+            let piece = entry.bytes(self.pool, at, until)?;
+            let len = piece.len();
             let (head, tail) = rest.split_at_checked(len).unwrap_or((rest, &[]));
             // A piece that continues past the end of `other` compares as greater.
             found = piece.cmp(head);
@@ -260,8 +268,8 @@ impl<'d> Names<'d> {
         })?;
         Some(match walk {
             Walk::Stopped => found,
-            Walk::Whole if rest.is_empty() => Ordering::Equal,
-            Walk::Whole => Ordering::Less,
+            Walk::Whole(_) if rest.is_empty() => Ordering::Equal,
+            Walk::Whole(_) => Ordering::Less,
         })
     }
 
@@ -322,203 +330,240 @@ impl<'d> Names<'d> {
         let row = read(self.blocks, bit, first_bits)?;
         bit = bit.wrapping_add(first_bits.into());
         let least = (row & mask(least_bits)) as u32;
-        let mut start = row.wrapping_shr(least_bits) as u32;
-        *front.start.get_mut(1)? = start;
+        let mut end = row.wrapping_shr(least_bits) as u32;
         let wanted = id.wrapping_sub(first) as usize;
-        let ends = front.start.get_mut(2..wanted.wrapping_add(2))?;
+        let [(_, first_end), rest @ ..] = &mut front.rows;
+        *first_end = end;
         // Several rows are loaded at once.
+        let (keep_mask, size_mask) = (mask(keep_bits) as u32, mask(size_bits) as u32);
         let (mut loaded, mut left) = (0u64, 0u32);
-        for (keep, end) in front.keep.get_mut(1..=wanted)?.iter_mut().zip(ends) {
+        for (keep, row_end) in rest.get_mut(..wanted)? {
             steps::step();
             if left < row_bits {
-                (loaded, left) = (read(self.blocks, bit, MAX_WIDTH)?, MAX_WIDTH);
+                let at = usize::try_from(bit >> 3).ok()?;
+                (loaded, left) = (bits::word(self.blocks, at)? >> (bit & 7), MAX_WIDTH);
             }
-            let row = loaded & mask(row_bits);
+            *keep = least.wrapping_add(loaded as u32 & keep_mask);
+            end = end.wrapping_add(loaded.wrapping_shr(keep_bits) as u32 & size_mask);
+            *row_end = end;
             loaded = loaded.wrapping_shr(row_bits);
             left = left.wrapping_sub(row_bits);
             bit = bit.wrapping_add(row_bits.into());
-            *keep = least.wrapping_add((row & mask(keep_bits)) as u32);
-            start = start.wrapping_add(row.wrapping_shr(keep_bits) as u32);
-            *end = start;
         }
         // Backwards: a name gives its bytes from what it keeps up to the least that a later one keeps.
-        let mut until = u32::MAX;
-        for &keep in front.keep.get(..=wanted)?.iter().rev() {
+        let (mut until, mut parts) = (u32::MAX, 0u32);
+        for &(keep, _) in front.rows.get(..=wanted)?.iter().rev() {
             // At most 16 names, so no bit is lost.
-            front.parts = front.parts.wrapping_shl(1) | u32::from(keep < until);
+            parts = parts.wrapping_shl(1) | u32::from(keep < until);
             until = until.min(keep);
         }
+        front.parts = parts;
         Some(())
     }
 
-    /// Walks over the leaves of name `id` in order: `leaf(start in the pool, bytes)` says whether to
-    /// go on, or `None` for damage.
+    /// Walks over the leaves of name `id` in order. `leaf` says whether to go on, or `None` for damage.
     #[inline(always)]
-    fn walk(&self, id: u32, mut leaf: impl FnMut(usize, usize) -> Option<bool>) -> Option<Walk> {
-        let mut front = Front { keep: [0; MAX_BLOCK], start: [0; MAX_BLOCK + 1], parts: 0, suffixes: 0 };
+    fn walk(&self, id: u32, mut leaf: impl FnMut(u32, Token, u32) -> Option<bool>) -> Option<Walk> {
+        let mut front = Front { rows: [(0, 0); MAX_BLOCK], parts: 0, suffixes: 0 };
         self.front(id, &mut front)?;
         // The rest of each rule around the innermost: (place of its next symbol, symbols).
         let mut stack = [(0u32, 0u32); MAX_DEPTH];
         let mut parts = front.parts;
+        // A part begins with the bytes that its name keeps, and those end where the part before it ends.
+        let mut at = 0u32;
         while parts != 0 {
             let part = parts.trailing_zeros() as usize;
             parts &= parts.wrapping_sub(1);
+            // No name is longer: what damaged rows keep is no bound.
             let until = match parts {
                 0 => MAX_NAME as u32,
-                _ => *front.keep.get(parts.trailing_zeros() as usize)?,
+                _ => front.rows.get(parts.trailing_zeros() as usize)?.0.min(MAX_NAME as u32),
             };
-            // No name is longer: what damaged rows keep is no bound.
-            let mut left = until.min(MAX_NAME as u32).checked_sub(*front.keep.get(part)?)? as usize;
-            let (mut at, end) = (*front.start.get(part)?, *front.start.get(part.wrapping_add(1))?);
-            while at < end && left > 0 {
-                steps::step();
-                let (token, length) =
-                    self.codes.decode(self.blocks, front.suffixes.wrapping_add(at.into()))?;
-                at = at.wrapping_add(length);
-                let (start, size, rule) = self.token(token)?;
-                let go_on = if rule {
-                    self.expand(start, size, &mut stack, &mut left, &mut leaf)?
-                } else {
-                    let size = size.wrapping_add(1).min(left);
-                    left = left.wrapping_sub(size);
-                    leaf(start, size)?
-                };
-                if !go_on {
-                    return Some(Walk::Stopped);
+            let start = match part.checked_sub(1) {
+                None => 0,
+                Some(before) => front.rows.get(before)?.1,
+            };
+            let mut bit = front.suffixes.wrapping_add(start.into());
+            let end = front.suffixes.wrapping_add(front.rows.get(part)?.1.into());
+            let full = loop {
+                if bit >= end {
+                    break at >= until;
                 }
-            }
+                steps::step();
+                let (token, shift) = self.codes.decode(self.blocks, bit)?;
+                bit = bit.wrapping_add(u32::BITS.into()).wrapping_sub(shift.into());
+                let entry = self.token(token)?;
+                if entry.is_short() {
+                    if !leaf(at, entry, until)? {
+                        return Some(Walk::Stopped);
+                    }
+                    at = entry.end(at);
+                } else {
+                    at = match self.expand(entry, &mut stack, (at, until), &mut leaf)? {
+                        Some(at) => at,
+                        None => return Some(Walk::Stopped),
+                    };
+                }
+                if at >= until {
+                    break true;
+                }
+            };
             // The last suffix ends on a code; the others hold the bytes that are kept of them.
-            if if parts == 0 { at != end } else { left > 0 } {
+            if if parts == 0 { bit != end } else { !full } {
                 return None;
             }
+            at = at.min(until);
         }
-        Some(Walk::Whole)
+        Some(Walk::Whole(at))
     }
 
-    /// Where a token starts, its stored length, and whether it is a rule.
     #[inline(always)]
-    fn token(&self, token: u32) -> Option<(usize, usize, bool)> {
-        let entry = u32::from_le_bytes(*self.tokens.get(token as usize)?);
-        Some((entry.wrapping_shr(8) as usize, (entry.wrapping_shr(1) & 127) as usize, entry & 1 != 0))
+    fn token(&self, token: u32) -> Option<Token> {
+        self.tokens.get(token as usize).map(|&entry| Token(u32::from_le_bytes(entry)))
     }
 
-    /// Walks over the leaves of a rule, up to `left` bytes; `Some(false)`: stopped by `leaf`.
+    /// Walks over the leaves of a rule, or of a token that is a long leaf, of bytes from `at` up to `until`, and gives the byte where they end; `Some(None)`: stopped by `leaf`.
     #[inline(always)]
     fn expand(
         &self,
-        mut at: usize,
-        length: usize,
+        token: Token,
         stack: &mut [(u32, u32); MAX_DEPTH],
-        left: &mut usize,
-        leaf: &mut impl FnMut(usize, usize) -> Option<bool>,
-    ) -> Option<bool> {
+        (mut at, until): (u32, u32),
+        leaf: &mut impl FnMut(u32, Token, u32) -> Option<bool>,
+    ) -> Option<Option<u32>> {
+        if !token.is_rule() {
+            return Some(if leaf(at, token, until)? { Some(token.end(at)) } else { None });
+        }
         let mut depth = 0usize;
-        let mut count = length.wrapping_add(2);
+        let (mut next, mut count) = (token.start(), token.length().wrapping_add(2));
+        let symbol_mask = mask(self.symbol_bits) as u32;
         loop {
             steps::step();
-            let symbol =
-                read(self.bodies, (at as u64).wrapping_mul(self.symbol_bits.into()), self.symbol_bits)?;
-            at = at.wrapping_add(1);
+            let bit = u64::from(next).wrapping_mul(self.symbol_bits.into());
+            let word = bits::word(self.bodies, usize::try_from(bit >> 3).ok()?)?;
+            let symbol = word.wrapping_shr((bit & 7) as u32) as u32 & symbol_mask;
+            next = next.wrapping_add(1);
             count = count.wrapping_sub(1);
-            let (start, length, rule) = self.token(symbol as u32)?;
-            if rule {
+            let entry = self.token(symbol)?;
+            let go_on = if entry.is_short() {
+                leaf(at, entry, until)?
+            } else if entry.is_rule() {
                 // A rule at the end of another takes its place.
                 if count > 0 {
-                    *stack.get_mut(depth)? = (at as u32, count as u32);
+                    *stack.get_mut(depth)? = (next, count);
                     depth = depth.wrapping_add(1);
                 }
-                at = start;
-                count = length.wrapping_add(2);
+                (next, count) = (entry.start(), entry.length().wrapping_add(2));
                 continue;
+            } else {
+                leaf(at, entry, until)?
+            };
+            if !go_on {
+                return Some(None);
             }
-            let size = length.wrapping_add(1).min(*left);
-            *left = left.wrapping_sub(size);
-            if !leaf(start, size)? {
-                return Some(false);
-            }
-            if *left == 0 {
-                return Some(true);
+            at = entry.end(at);
+            if at >= until {
+                return Some(Some(at));
             }
             if count == 0 {
-                let Some(outer) = depth.checked_sub(1) else { return Some(true) };
+                let Some(outer) = depth.checked_sub(1) else { return Some(Some(at)) };
                 depth = outer;
-                let (outer_at, outer_count) = *stack.get(depth)?;
-                (at, count) = (outer_at as usize, outer_count as usize);
+                (next, count) = *stack.get(depth)?;
             }
         }
+    }
+}
+
+/// An entry of the tokens (schema, `names.md`, section 2).
+#[derive(Clone, Copy)]
+struct Token(u32);
+
+impl Token {
+    #[inline(always)]
+    const fn is_rule(self) -> bool {
+        self.0.cast_signed() < 0
+    }
+
+    /// Where it starts: in the pool, or a rule in the bodies.
+    #[inline(always)]
+    const fn start(self) -> u32 {
+        self.0 & 0xff_ffff
+    }
+
+    /// Symbols of a rule minus 2.
+    #[inline(always)]
+    const fn length(self) -> u32 {
+        self.0.wrapping_shr(24) & 127
+    }
+
+    /// The byte after a leaf that begins at byte `at` of a name.
+    #[inline(always)]
+    const fn end(self, at: u32) -> u32 {
+        at.wrapping_add(self.0.wrapping_shr(24)).wrapping_add(1)
+    }
+
+    /// The bytes of a leaf that begins at byte `at` of a name, up to byte `until` of the name.
+    #[inline(always)]
+    fn bytes(self, pool: &[u8], at: u32, until: u32) -> Option<&[u8]> {
+        let len = self.end(at).min(until).wrapping_sub(at);
+        pool.get(self.start() as usize..)?.get(..len as usize)
+    }
+
+    /// A leaf that is one copy.
+    #[inline(always)]
+    const fn is_short(self) -> bool {
+        self.0 < (CHUNK as u32) << 24
     }
 }
 
 impl Codes {
-    /// Reads how many codes there are of each length.
-    fn read(&mut self, counts: &[u8], bits: u32, token_count: u32) -> Result<(), FormatError> {
-        let (mut code, mut token) = (0u32, 0u32);
-        // The fronts before this one have no longer codes.
-        let mut front = 0usize;
-        let lengths = self.limit.iter_mut().zip(&mut self.base).zip(counts.as_chunks::<4>().0).zip(1..=bits);
-        for (((limit, base), count), length) in lengths {
-            let count = u32::from_le_bytes(*count);
-            // `code` stays at most 2^length and `token` at most `token_count`: nothing wraps.
-            code = code.wrapping_shl(1);
-            *base = token.wrapping_sub(code);
-            let room = 1u32.wrapping_shl(length).wrapping_sub(code);
-            if count > room || count > token_count.wrapping_sub(token) {
-                return Err(FormatError::new(What::Value, length.into()));
-            }
-            code = code.wrapping_add(count);
-            token = token.wrapping_add(count);
-            *limit = code.wrapping_shl((MAX_CODE as u32).wrapping_sub(length));
-            let end = limit.wrapping_add((1 << FRONT_SHIFT) - 1).wrapping_shr(FRONT_SHIFT) as usize;
-            for from in self.from.get_mut(front..end).unwrap_or_default() {
-                *from = length.wrapping_sub(1) as u8;
-            }
-            front = front.max(end);
+    /// Reads how many codes there are of each length from 1 to [`MAX_CODE`].
+    fn read(&mut self, counts: &[u8]) -> Result<(), FormatError> {
+        let (mut token, mut front) = (0u32, 0u32);
+        *self = Codes::default();
+        if let Some(base) = self.base.get_mut(usize::from(NO_CODE)) {
+            // A token that no table has.
+            *base = 1 << 31;
         }
-        // A front that begins no code has no length.
-        for from in self.from.get_mut(front..).unwrap_or_default() {
-            *from = bits as u8;
+        for (length, &count) in (1..=MAX_CODE as u32).zip(counts) {
+            // Of a short code, all fronts that begin with it; of longer ones, all that begin with a front.
+            let (short, long) =
+                ((FRONT_BITS as u32).saturating_sub(length), length.saturating_sub(FRONT_BITS as u32));
+            let shift = u32::BITS.wrapping_sub(length);
+            let end = front.wrapping_add(u32::from(count).wrapping_shl(short));
+            let fronts = self.shifts.get_mut(front as usize..end as usize);
+            fronts.ok_or(FormatError::new(What::Value, length.into()))?.fill(shift as u8);
+            if let Some(base) = self.base.get_mut(shift as usize) {
+                *base = token.wrapping_sub(front.wrapping_shr(short).wrapping_shl(long));
+            }
+            // At most 64 fronts with 2^14 codes each: nothing wraps.
+            token = token.wrapping_add(u32::from(count).wrapping_shl(long));
+            front = end;
         }
-        // A token that no table has.
-        self.base.get_mut(bits as usize..).unwrap_or_default().fill(1 << 31);
         Ok(())
     }
 
-    /// How many lengths are too short for the code that a word begins with.
-    #[cold]
-    #[inline(never)]
-    fn shorter(&self, word: u32) -> usize {
-        self.limit.iter().filter(|&&limit| word >= limit).count()
-    }
-
-    /// The token whose code begins at bit `bit`, counted from the most significant of the first byte, and
+    /// The token whose code begins at bit `bit`, counted from the most significant of the first byte, and 32 less
     /// the length of the code.
     #[inline(always)]
     fn decode(&self, data: &[u8], bit: u64) -> Option<(u32, u32)> {
-        let window = data.get(usize::try_from(bit >> 3).ok()?..)?.first_chunk::<4>()?;
+        let at = usize::try_from(bit >> 3).ok()?;
+        let window = data.get(at..at.wrapping_add(4))?.first_chunk::<4>()?;
         // At most 7 bits are shifted out, so at least 25 are left-justified: enough for any code.
         let word = u32::from_be_bytes(*window).wrapping_shl((bit & 7) as u32);
-        let front = *self.from.get(word.wrapping_shr(u32::BITS - FRONT_BITS) as usize)?;
-        let word = word.wrapping_shr(CODE_SHIFT);
-        // Nearly always, codes of one front have one length, or one of two consecutive lengths: they are distinguished without a branch.
-        let mut shorter = usize::from(front);
-        shorter = shorter.wrapping_add(usize::from(word >= *self.limit.get(shorter)?));
-        if word >= *self.limit.get(shorter)? {
-            shorter = self.shorter(word);
-        }
-        let base = *self.base.get(shorter)?;
-        let length = (shorter as u32).wrapping_add(1);
-        Some((word.wrapping_shr((MAX_CODE as u32).wrapping_sub(length)).wrapping_add(base), length))
+        let front = word.wrapping_shr(u32::BITS.wrapping_sub(FRONT_BITS as u32));
+        let shift = u32::from(*self.shifts.get(front as usize)? & 31);
+        Some((word.wrapping_shr(shift).wrapping_add(*self.base.get(shift as usize)?), shift))
     }
 }
 
-/// Copies the first `len` bytes of `source`, as many as fit. Apart, so that what copies the usual leaf keeps its
-/// registers.
+/// Copies a leaf, as much as fits. Apart, so that what copies the usual leaf keeps its registers.
 #[cold]
 #[inline(never)]
-fn copy_some(place: &mut [u8], source: &[u8], len: usize) -> Option<()> {
-    let fits = len.min(place.len());
+fn copy_some(out: &mut [u8], pool: &[u8], at: u32, entry: Token, until: u32) -> Option<()> {
+    let place = out.get_mut(at as usize..).unwrap_or_default();
     // Not `copy_from_slice`, whose panic for lengths that differ stays in small builds.
-    for (to, from) in place.get_mut(..fits)?.iter_mut().zip(source.get(..fits)?) {
+    for (to, from) in place.iter_mut().zip(entry.bytes(pool, at, until)?) {
         *to = *from;
     }
     Some(())
@@ -543,50 +588,51 @@ mod tests {
     extern crate std;
 
     use super::*;
-    use std::vec::Vec;
 
     /// The token and length of the code that a word of [`MAX_CODE`] bits begins with, from the text of the format.
-    fn slow(counts: &[u32], word: u32) -> Option<(u32, u32)> {
-        let (mut code, mut token) = (0, 0);
+    fn slow(counts: &[u8], word: u32) -> Option<(u32, u32)> {
+        let (mut front, mut token) = (0, 0);
         for (length, &count) in (1..).zip(counts) {
-            code *= 2;
-            let found = word >> (MAX_CODE as u32 - length);
-            if found < code + count {
-                return Some((token + found - code, length));
+            for _ in 0..count {
+                // Codes of one front, or of a short code: the fronts that begin with it.
+                for code in 0..1u32 << (length.max(6) - 6) {
+                    let first = (front << (MAX_CODE - 6)) | (code << (MAX_CODE as u32 - length.max(6)));
+                    if word >> (MAX_CODE as u32 - length) == first >> (MAX_CODE as u32 - length) {
+                        return Some((token, length));
+                    }
+                    token += 1;
+                }
+                front += 1 << (6 - length.min(6));
             }
-            code += count;
-            token += count;
         }
         None
     }
 
     #[test]
-    fn codes_of_all_shapes_are_told_by_their_fronts() {
-        let lists: [&[u32]; 9] = [
+    fn the_front_of_a_code_decides_its_length() {
+        let lists: [&[u8]; 7] = [
             &[],
             &[2],
             &[1],
-            &[1; 20],
-            &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
-            &[0, 0, 0, 0, 0, 0, 2, 8, 11, 69, 167, 446, 1073, 2265, 7785, 10356, 1180],
             &[0, 1, 2, 0, 5, 0, 0, 3],
-            &[0, 0, 7, 1, 1, 1, 1, 1, 1, 1],
+            &[0, 0, 0, 0, 0, 0, 1, 1, 5, 6, 5, 7, 8, 12, 10, 8, 1],
+            &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
             &[1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 2],
         ];
         let mut refused = 0;
         for counts in lists {
-            let bytes: Vec<u8> = counts.iter().flat_map(|count| count.to_le_bytes()).collect();
-            let tokens = counts.iter().sum();
             let mut codes = Codes::default();
-            codes.read(&bytes, counts.len() as u32, tokens).unwrap();
-            for word in (0..1u32 << MAX_CODE).step_by(if counts.len() < 20 { 7 } else { 1 }) {
+            codes.read(counts).unwrap();
+            for word in (0..1u32 << MAX_CODE).step_by(1009) {
                 let data = [(word << 12).to_be_bytes(), [0xff; 4]].concat();
-                // A token that the table does not have is damage as well.
-                let found = codes.decode(&data, 0).filter(|&(token, _)| token < tokens);
+                // A token that no table has is damage as well.
+                let found = codes.decode(&data, 0).filter(|&(token, _)| token < 1 << 31);
+                let found = found.map(|(token, shift)| (token, 32 - shift));
                 assert_eq!(found, slow(counts, word), "{counts:?} {word:#x}");
                 refused += u32::from(found.is_none());
             }
         }
         assert!(refused > 1000);
+        assert!(Codes::default().read(&[0, 0, 0, 0, 0, 60, 5]).is_err());
     }
 }

@@ -155,7 +155,7 @@ impl SectionId {
     pub fn head(self, section: &[u8]) -> &[u8] {
         let len = match self {
             Self::STARTS | Self::BLOCK_STARTS => starts::INDEX,
-            Self::NAMES | Self::FILES => names::head_len(section),
+            Self::NAMES | Self::FILES => names::HEADER_LEN.min(section.len()),
             // To open a file, a reader needs only the places of these sections, so the directory repeats none of their bytes.
             _ if self.columns().is_empty() => 0,
             _ => table::HEADERS,

@@ -201,11 +201,8 @@ impl<'d> Table<'d> {
             return Some(out);
         }
         let (header, index) = self.place(record, K)?;
-        let mut used = 0u32;
-        for &width in header.widths.iter().take(K) {
-            used = used.wrapping_add(width.into());
-        }
-        if used > MAX_WIDTH {
+        // The bits of a whole record, of which the first columns are a part.
+        if header.word >> RECORD_BITS_SHIFT > MAX_WIDTH.into() {
             let mut out = [0; K];
             self.fill(record, &mut out)?;
             return Some(out);

@@ -111,6 +111,15 @@ impl Memo {
             }
             return Some(len);
         }
+        slot.replace(texts, id, out)
+    }
+}
+
+impl Slot {
+    /// Writes a text that is not in its slot, and puts it there.
+    #[inline(never)]
+    fn replace(&mut self, texts: &Names<'_>, id: u32, out: &mut [u8]) -> Option<usize> {
+        let (slot, tag) = (self, id.wrapping_add(1));
         let len = texts.write(id, out)?;
         // A name is kept only if it fits a slot and all of it is in `out`.
         if let (Some(place), Some(text)) = (slot.text.get_mut(..len), out.get(..len)) {

@@ -96,7 +96,7 @@ const LACKING_FOR: u64 = 600;
 
 /// The converter that made an entry of the cache: its version, and a number that grows when files converted with the default options get
 /// other contents. An entry of another converter is made again.
-const CONVERTER: &str = concat!(env!("CARGO_PKG_VERSION"), " 7");
+const CONVERTER: &str = concat!(env!("CARGO_PKG_VERSION"), " 8");
 
 /// How programs are converted.
 #[derive(Debug)]

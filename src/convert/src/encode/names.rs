@@ -29,10 +29,10 @@ mod train;
 
 use super::bits::{BitWriter, width_of};
 use blocks::{BLOCK, narrow, write_blocks};
-use code::{Code, canonical, code_lengths};
-use foldsym_format::bits::TAIL;
-use foldsym_format::names::{HEADER_LEN, MAX_CODE, MAX_DEPTH, MAX_NAME};
+use code::{Code, Items};
+use foldsym_format::names::{HEADER_LEN, MAX_CODE, MAX_DEPTH, MAX_NAME, NAMES_TAIL};
 use lex::END;
+use std::cmp::Reverse;
 use train::{Bodies, Grammar, MIN_SAVED};
 
 /// A symbol of at most this many bytes is always a leaf: its rule would be no smaller.
@@ -83,8 +83,8 @@ struct Tokens {
     pool: Vec<u8>,
     /// For each symbol its code; the tokens are in the order of their codes.
     codes: Vec<Code>,
-    /// For each length the number of codes that have it.
-    code_counts: [u32; MAX_CODE + 1],
+    /// How many codes there are of each length.
+    items: Items,
     /// The suffixes as symbols, each ended by [`END`].
     suffixes: Vec<u32>,
 }
@@ -118,16 +118,17 @@ impl Tokens {
         if counts.iter().filter(|&&count| count > 0).count() > 1 << MAX_CODE || pool.len() > MAX_START {
             return None;
         }
-        let lengths = code_lengths(&counts);
-        let mut code_counts = [0; MAX_CODE + 1];
-        lengths.iter().for_each(|&length| code_counts[usize::from(length)] += 1);
 
-        // Tokens in the order of their codes, then tokens without a code, by size.
-        let tokens: Vec<u32> = by_size.into_iter().filter(|&s| used[s as usize]).collect();
-        let tokens = sorted(&tokens, |symbol| match lengths[symbol as usize] {
-            0 => MAX_CODE as u32 + 1,
-            length => length.into(),
-        });
+        // Tokens in the order of their codes, the most frequent first; then tokens without a code, by size.
+        let mut tokens: Vec<u32> = by_size.into_iter().filter(|&s| used[s as usize]).collect();
+        tokens.sort_by_key(|&symbol| Reverse(counts[symbol as usize]));
+        let falling: Vec<u32> =
+            tokens.iter().map(|&symbol| counts[symbol as usize]).take_while(|&count| count > 0).collect();
+        let items = code::plan(&falling);
+        let mut codes = vec![Code::default(); all.len()];
+        for (&symbol, code) in tokens.iter().zip(code::codes(&items)).take(falling.len()) {
+            codes[symbol as usize] = code;
+        }
         let mut token_of = vec![END; all.len()];
         for (token, &symbol) in (0..).zip(&tokens) {
             token_of[symbol as usize] = token;
@@ -136,8 +137,8 @@ impl Tokens {
             entries: Vec::with_capacity(tokens.len()),
             bodies: Vec::new(),
             pool,
-            codes: canonical(&tokens, &lengths),
-            code_counts,
+            codes,
+            items,
             suffixes,
         };
         for &symbol in &tokens {
@@ -331,7 +332,6 @@ fn write(keeps: &[u32], tokens: &Tokens) -> Vec<u8> {
     let (blocks, offsets) = write_blocks(keeps, &tokens.suffixes, &tokens.codes);
     let symbol_bits = width_of((tokens.entries.len() as u64).saturating_sub(1));
     let index_bits = width_of(offsets.last().copied().unwrap_or(0).into());
-    let code_bits = (1..=MAX_CODE).rev().find(|&length| tokens.code_counts[length] > 0).unwrap_or(0);
 
     let mut out = Vec::with_capacity(blocks.len() * 2);
     let counts = [keeps.len(), tokens.entries.len(), tokens.bodies.len(), tokens.pool.len(), blocks.len()];
@@ -339,16 +339,15 @@ fn write(keeps: &[u32], tokens: &Tokens) -> Vec<u8> {
         out.extend_from_slice(&narrow(count).to_le_bytes());
     }
     out.push(BLOCK.ilog2() as u8);
-    out.extend([symbol_bits as u8, index_bits as u8, code_bits as u8]);
+    out.extend([symbol_bits as u8, index_bits as u8]);
+    out.extend(tokens.items);
+    out.push(0);
     debug_assert_eq!(out.len(), HEADER_LEN);
-    for count in &tokens.code_counts[1..=code_bits] {
-        out.extend_from_slice(&count.to_le_bytes());
-    }
     for entry in &tokens.entries {
         // A rule has at least 2 tokens and a leaf at least 1 byte: so 7 bits hold [`MAX_BODY`] and [`MAX_LEAF`].
         let length = entry.length - if entry.rule { 2 } else { 1 };
         debug_assert!(length < 128 && entry.start < 1 << 24);
-        out.extend_from_slice(&(u32::from(entry.rule) | length << 1 | entry.start << 8).to_le_bytes());
+        out.extend_from_slice(&(entry.start | length << 24 | u32::from(entry.rule) << 31).to_le_bytes());
     }
     let mut bits = BitWriter::new(&mut out);
     tokens.bodies.iter().for_each(|&token| bits.put(token.into(), symbol_bits));
@@ -358,7 +357,7 @@ fn write(keeps: &[u32], tokens: &Tokens) -> Vec<u8> {
     bits.finish();
     out.extend_from_slice(&tokens.pool);
     out.extend_from_slice(&blocks);
-    out.resize(out.len() + TAIL, 0);
+    out.resize(out.len() + NAMES_TAIL, 0);
     // The offsets of the header and of the index have 32 bits.
     narrow(out.len());
     out

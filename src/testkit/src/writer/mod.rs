@@ -295,7 +295,7 @@ pub fn names<N: AsRef<[u8]>>(names: &[N]) -> Vec<u8> {
     let mut pool = Vec::<u8>::new();
     let mut token_table = vec![];
     for token in &tokens {
-        let leaf = (pool.len() as u32) << 8 | (token.len() as u32 - 1) << 1;
+        let leaf = pool.len() as u32 | (token.len() as u32 - 1) << 24;
         token_table.extend(leaf.to_le_bytes());
         pool.extend(*token);
     }
@@ -321,15 +321,18 @@ pub fn names<N: AsRef<[u8]>>(names: &[N]) -> Vec<u8> {
     for count in [names.len(), tokens.len(), 0, pool.len(), blocks.len()] {
         out.extend((count as u32).to_le_bytes());
     }
-    out.extend([0, 0, 32, code_bits as u8]);
-    for length in 1..=code_bits {
-        out.extend((if length == code_bits { tokens.len() as u32 } else { 0 }).to_le_bytes());
+    out.extend([0, 0, 32]);
+    for length in 1..=20 {
+        // Codes, or the groups of those that begin with the same six bits.
+        let codes = tokens.len().div_ceil(1 << code_bits.saturating_sub(6));
+        out.push(if length == code_bits { codes as u8 } else { 0 });
     }
+    out.push(0);
     out.extend(token_table);
     out.extend(index.bytes);
     out.extend(pool);
     out.extend(blocks);
-    out.extend([0; 8]);
+    out.extend([0; 32]);
     out
 }
 
