@@ -561,7 +561,7 @@ impl Contents {
 fn head(id: u32, data: &[u8]) -> &[u8] {
     let len = match id {
         2..=5 | 10..=12 | 16 | 19 | 21 | 22 | 32 | 33 | 36 | 41 | 42 => 8,
-        8 | 9 => 24 + 4 * data.get(23).map_or(0, |&bits| usize::from(bits)),
+        8 | 9 => 44,
         20 | 30 => 24,
         _ => 0,
     };
