@@ -65,7 +65,7 @@ COLUMNS = {
     "SLOTS": "address slot",
     "OVERRIDERS": "slot function doubtful",
     "GUESSES": "address caller callee",
-    "DISPATCHES": "address set",
+    "DISPATCHES": "address set how",
     "TARGETS": "set point function doubtful",
     "IMPORTS": "address name",
     "DATA": "address size name file line",

@@ -57,7 +57,7 @@ class Stacks:
             self.tails.setdefault(tail.function, []).append(tail.target)
         self.slots = {slot.address: slot.slot for slot in file.table("SLOTS")}
         self.overriders = {(record.slot, record.function): record.doubtful for record in file.table("OVERRIDERS")}
-        self.dispatches = {call.address: call.set for call in file.table("DISPATCHES")}
+        self.dispatches = {call.address: call for call in file.table("DISPATCHES")}
         self.targets = {}
         for target in file.table("TARGETS"):
             self.targets.setdefault((target.set, target.point), {})[target.function] = target.doubtful
@@ -116,16 +116,22 @@ class Stacks:
         return [certainty, sorted(functions)]
 
     def of_set(self, every, outer, point):
-        """{function: doubtful} of the set of a virtual call, as far as they are members."""
-        called = self.dispatches.get(outer[1] - self.base) if outer is not None and outer[0] == "return" else None
-        return {function: doubt for function, doubt in self.targets.get((called, point), {}).items() if function in every}
+        """{function: doubtful} of the set of a call, as far as they are members."""
+        called = self.dispatch(outer)
+        listed = self.targets.get((called.set, point), {}) if called else {}
+        return {function: doubt for function, doubt in listed.items() if function in every}
+
+    def dispatch(self, outer):
+        """The record of DISPATCHES of the call that returns to the next frame out."""
+        return self.dispatches.get(outer[1] - self.base) if outer is not None and outer[0] == "return" else None
 
     def by_set(self, every, outer):
         """The word for a frame of which the callers tell nothing: by the set of the call, else by its slot."""
         found = self.of_set(every, outer, 0)
         if not found:
             return self.by_slot(every, outer)
-        return f"likely: slot {min(found)}" if len(found) == 1 and not any(found.values()) else "ambiguous"
+        word = "type" if self.dispatch(outer).how else "slot"
+        return f"likely: {word} {min(found)}" if len(found) == 1 and not any(found.values()) else "ambiguous"
 
     def by_slot(self, every, outer):
         """The word for a frame of which the callers tell nothing: by the word of a table that the call goes through."""
@@ -242,7 +248,7 @@ def check_dispatches(file):
     before = -1
     for i, call in enumerate(file.table("DISPATCHES")):
         need(before < call.address, f"dispatch {i} is not after the one before it")
-        need(0 <= call.set, f"dispatch {i}: set")
+        need(0 <= call.set and 0 <= call.how <= 1, f"dispatch {i}: set or how")
         before = call.address
 
 

@@ -274,6 +274,7 @@ fn resolved(file: &SymbolFile<'_>, entry: StackAddr, resolved: &Resolved) -> Val
     let by = match resolved.evidence {
         Some(Evidence::VirtualSlot) => "slot",
         Some(Evidence::Vtable) => "object",
+        Some(Evidence::CallType) => "type",
         Some(_) => "call",
         None => "nothing",
     };

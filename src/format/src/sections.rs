@@ -113,7 +113,7 @@ impl SectionId {
             Self::SLOTS => &["address", "slot"],
             Self::OVERRIDERS => &["slot", "function", "doubtful"],
             Self::GUESSES => &["address", "caller", "callee"],
-            Self::DISPATCHES => &["address", "set"],
+            Self::DISPATCHES => &["address", "set", "how"],
             Self::TARGETS => &["set", "point", "function", "doubtful"],
             Self::IMPORTS => &["address", "name"],
             Self::DATA => &["address", "size", "name", "file", "line"],
@@ -374,8 +374,15 @@ pub mod dispatches {
     pub const ADDRESS: usize = 0;
     /// The number of a set of TARGETS.
     pub const SET: usize = 1;
+    /// How the set is known: [`METHOD`] or [`TYPE`].
+    pub const HOW: usize = 2;
     /// Number of columns.
-    pub const COLUMNS: u8 = 2;
+    pub const COLUMNS: u8 = 3;
+
+    /// The compiler recorded the method of the static class.
+    pub const METHOD: u64 = 0;
+    /// The compiler recorded the types of the functions that such calls call.
+    pub const TYPE: u64 = 1;
 }
 
 /// Columns of TARGETS.

@@ -324,6 +324,7 @@ fn column(section: &str, name: &str) -> usize {
         ("OVERRIDERS", "doubtful") => overriders::DOUBTFUL,
         ("DISPATCHES", "address") => dispatches::ADDRESS,
         ("DISPATCHES", "set") => dispatches::SET,
+        ("DISPATCHES", "how") => dispatches::HOW,
         ("TARGETS", "set") => targets::SET,
         ("TARGETS", "point") => targets::POINT,
         ("TARGETS", "function") => targets::FUNCTION,

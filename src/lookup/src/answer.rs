@@ -89,6 +89,8 @@ pub enum Evidence {
     VirtualSlot,
     /// The object's vtable pointer was given.
     Vtable,
+    /// The caller's calls through pointers are of functions of this type.
+    CallType,
 }
 
 impl Evidence {
@@ -105,6 +107,7 @@ impl Evidence {
             Self::TailCall => "tail_call",
             Self::VirtualSlot => "virtual_slot",
             Self::Vtable => "vtable",
+            Self::CallType => "call_type",
         }
     }
 }

@@ -1,5 +1,7 @@
-//! The functions that a virtual call may call, where the compiler recorded the method of the static class (sections DISPATCHES and TARGETS).
+//! The functions that a call may call, where the compiler recorded the method of the static class of a virtual call, or the types of
+//! calls through pointers (sections DISPATCHES and TARGETS).
 
+use foldsym_format::sections::dispatches;
 use foldsym_format::{SectionId, steps};
 
 use crate::answer::{Certainty, Evidence};
@@ -17,7 +19,7 @@ const ANY_OBJECT: i64 = 0;
 
 impl SymbolFile<'_> {
     /// Names the members of a group that the set of a call has for objects whose vtable pointer is `point` (minus the image base); without
-    /// one, for any object. True if one of them is doubtful; `None` without members.
+    /// one, for any object. Returns whether one of them is doubtful, and what shows the set; `None` without members.
     ///
     /// Takes log2 of the records of TARGETS, and for each record of the set the members of the group, off `left`. If these steps do not
     /// suffice, others may have run, too (`found.open`).
@@ -28,12 +30,17 @@ impl SymbolFile<'_> {
         (caller, point): (Option<StackAddr>, Option<i64>),
         found: &mut Resolved,
         left: &mut u32,
-    ) -> Result<Option<bool>, Error> {
+    ) -> Result<Option<(bool, Evidence)>, Error> {
         // The small reader does without: 700 bytes of code are too many for it.
         if cfg!(feature = "small") {
             return Ok(None);
         }
-        let Some(set) = self.of_call(&self.dispatches, DISPATCHES, caller)? else { return Ok(None) };
+        let Some(call) = self.of_call(&self.dispatches, DISPATCHES, caller)? else { return Ok(None) };
+        let [_, set, how] = self.dispatches.record(call).within(DISPATCHES)?;
+        let evidence = match how.cast_unsigned() {
+            dispatches::METHOD => Evidence::VirtualSlot,
+            _ => Evidence::CallType,
+        };
         let key = (set, point.map_or(ANY_OBJECT, |point| point.saturating_add(1)));
         let mut doubtful = None;
         for record in first(&self.targets, TARGETS, key)?..self.targets.len() {
@@ -48,7 +55,7 @@ impl SymbolFile<'_> {
                 doubtful = Some(doubt != 0 || doubtful == Some(true));
             }
         }
-        Ok(doubtful)
+        Ok(doubtful.map(|doubtful| (doubtful, evidence)))
     }
 
     /// The step of [`SymbolFile::resolve_slot`] for a call of a set; false if the file has no such set, or none for this group.
@@ -60,12 +67,13 @@ impl SymbolFile<'_> {
         left: &mut u32,
     ) -> Result<bool, Error> {
         // It names none, or some members of a frame that had none.
-        let Some(doubtful) = self.name_targets(group, (caller, None), resolved, left)? else {
+        let Some((doubtful, evidence)) = self.name_targets(group, (caller, None), resolved, left)? else {
             return Ok(false);
         };
-        // The compiler may have merged two virtual calls, and keeps one record: no member is ruled out.
+        // The compiler may have merged two virtual calls, and keeps one record. A pointer may be cast to another type. So no member is
+        // ruled out.
         if resolved.named_len == 1 && !doubtful {
-            (resolved.certainty, resolved.evidence) = (Some(Certainty::Likely), Some(Evidence::VirtualSlot));
+            (resolved.certainty, resolved.evidence) = (Some(Certainty::Likely), Some(evidence));
         }
         Ok(true)
     }
@@ -81,20 +89,20 @@ impl SymbolFile<'_> {
         left: &mut u32,
     ) -> Result<(), Error> {
         let doubtful = self.name_targets(group, (caller, Some(point)), found, left)?;
-        found.open |= doubtful == Some(true);
+        found.open |= doubtful.is_some_and(|(doubtful, _)| doubtful);
         Ok(())
     }
 
-    /// Virtual calls and their sets: sorted, distinct, of functions that exist.
+    /// Calls and their sets: sorted, distinct, of functions that exist.
     pub(crate) fn verify_dispatches(&self) -> Result<(), Error> {
         let mut before = -1;
         for id in 0..self.dispatches.len() {
-            let [address, set] = self.dispatches.record(id).within(DISPATCHES)?;
+            let [address, set, how] = self.dispatches.record(id).within(DISPATCHES)?;
             if address <= before {
                 return Err(order(DISPATCHES, id));
             }
             before = address;
-            if set < 0 {
+            if set < 0 || !(dispatches::METHOD..=dispatches::TYPE).contains(&how.cast_unsigned()) {
                 return Err(value(DISPATCHES, id));
             }
         }

@@ -68,10 +68,10 @@ impl SymbolFile<'_> {
         }
         // The functions that the callers leave are the ones that can have run.
         let possible = resolved.open || found.named().iter().all(|member| resolved.named().contains(member));
-        // A member that the call's slot made likely gives way to a single member that the object names. One that a record of the call
+        // A member that the call's slot or type made likely gives way to a single member that the object names. One that a record of the call
         // made likely gives way only to a single member that the object proves.
-        let by_slot = resolved.evidence == Some(Evidence::VirtualSlot);
-        let weaker = found.named_len != 1 || (found.open && !by_slot);
+        let by_call = matches!(resolved.evidence, Some(Evidence::VirtualSlot | Evidence::CallType));
+        let weaker = found.named_len != 1 || (found.open && !by_call);
         if weaker && resolved.certainty == Some(Certainty::Likely) {
             return Ok(());
         }
@@ -93,12 +93,14 @@ impl SymbolFile<'_> {
 
     /// The word of a table that a call goes through, with its mark.
     fn slot(&self, caller: Option<StackAddr>) -> Result<Option<i64>, Error> {
-        self.of_call(&self.slots, SectionId::SLOTS, caller)
+        const SLOTS: SectionId = SectionId::SLOTS;
+        let Some(record) = self.of_call(&self.slots, SLOTS, caller)? else { return Ok(None) };
+        self.slots.value(record, slots::SLOT).within(SLOTS).map(Some)
     }
 
     /// For a frame whose callers gave [`SymbolFile::resolve_one`] no member: puts those members of the group first that the program's
     /// vtables have in the slot of this call. If that is one member, and no vtable may lead to others, the answer is
-    /// [`Certainty::Likely`]. Where the file has the set of functions that this virtual call may call, these come first in the same way. No
+    /// [`Certainty::Likely`]. Where the file has the set of functions that this call may call, these come first in the same way. No
     /// member is ruled out. `caller` is the next frame out. Other frames stay as they are. Call it before
     /// [`SymbolFile::resolve_object`], and before frames further in are resolved.
     ///

@@ -350,8 +350,8 @@ impl<'f, 'd> Records<'f, 'd> {
         })
     }
 
-    /// The virtual calls with a set of functions that each may call: their return addresses, and the numbers of the sets in
-    /// [`Records::targets`].
+    /// The virtual calls and calls through pointers with a set of functions that each may call: their return addresses, and the numbers of
+    /// the sets in [`Records::targets`].
     ///
     /// # Errors
     /// Each record may be damaged.
@@ -359,13 +359,13 @@ impl<'f, 'd> Records<'f, 'd> {
         const DISPATCHES: SectionId = SectionId::DISPATCHES;
         let file = self.file;
         (0..file.dispatches.len()).map(move |id| {
-            let [address, set] = file.dispatches.record(id).within(DISPATCHES)?;
+            let [address, set, _] = file.dispatches.record(id).within(DISPATCHES)?;
             let address = file.header().image_base.wrapping_add(large(address, DISPATCHES, id)?);
             Ok((ReturnAddr(address), small(set, DISPATCHES, id)?))
         })
     }
 
-    /// The functions of groups that virtual calls may call, by set. [`SymbolFile::resolve_slot`] resolves frames by them.
+    /// The functions of groups that such calls may call, by set. [`SymbolFile::resolve_slot`] resolves frames by them.
     ///
     /// # Errors
     /// Each record may be damaged.

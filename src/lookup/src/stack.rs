@@ -421,22 +421,22 @@ impl<'d> SymbolFile<'d> {
         Ok(false)
     }
 
-    /// What a table of two columns has for a call, by its return address; `None` if `caller` is no return address, or one without a record.
-    /// Takes log2 of the records.
+    /// The number of the record that a table has for a call, by its return address; `None` if `caller` is no return address, or one without
+    /// a record. Takes log2 of the records.
     #[inline(never)]
     pub(crate) fn of_call(
         &self,
         table: &Table<'_>,
         section: SectionId,
         caller: Option<StackAddr>,
-    ) -> Result<Option<i64>, Error> {
+    ) -> Result<Option<u32>, Error> {
         let Some(StackAddr::Return(address)) = caller else { return Ok(None) };
         let Some(key) = self.key(ImageAddr(address.0)).map(u64::cast_signed) else { return Ok(None) };
         let record = first(table, section, (key, 0))?;
         if record >= table.len() || table.value(record, 0).within(section)? != key {
             return Ok(None);
         }
-        table.value(record, 1).within(section).map(Some)
+        Ok(Some(record))
     }
 
     pub(crate) fn member_function(&self, group: Group, index: u32) -> Result<FunctionId, Error> {

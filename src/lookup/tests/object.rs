@@ -133,6 +133,17 @@ fn ask_set(
     vptr: i64,
     caller: Option<u64>,
 ) -> (Option<Certainty>, Option<Evidence>, Vec<u32>) {
+    ask_set_by(0, targets, vtables, vptr, caller)
+}
+
+/// As [`ask_set`]; `how` is that of the set.
+fn ask_set_by(
+    how: i64,
+    targets: &[[i64; 4]],
+    vtables: &[[i64; 4]],
+    vptr: i64,
+    caller: Option<u64>,
+) -> (Option<Certainty>, Option<Evidence>, Vec<u32>) {
     const BY_OBJECT: i64 = 1 << 16;
     let mut program = Folded::new(2, &[3]);
     program.call(BASE + DIRECT, None, 3, 0);
@@ -140,7 +151,7 @@ fn ask_set(
     contents.vtables = vtables.to_vec();
     contents.slots = vec![[BY_SLOT as i64, BY_OBJECT + 4]];
     contents.overriders = vec![[4, 2, 0]];
-    contents.dispatches = vec![[BY_SLOT as i64, 7], [DIRECT as i64, 7]];
+    contents.dispatches = vec![[BY_SLOT as i64, 7, how], [DIRECT as i64, 7, how]];
     contents.targets = targets.to_vec();
     ask_file(&program, &contents, vptr, caller)
 }
@@ -160,6 +171,20 @@ fn the_set_of_a_call_says_more_than_its_slot() {
     // The compiler's record of the callee is better evidence.
     assert_eq!(of(&[[7, 0, 4, 0]], Some(DIRECT)), (EXACT, Some(Evidence::DirectCall), vec![3]));
     assert_eq!(of(&[[7, 0, 3, 0]], Some(UNKNOWN)), (AMBIGUOUS, None, vec![2, 3, 4]));
+}
+
+#[test]
+fn the_type_of_a_call_makes_a_function_likely() {
+    let by_type = Some(Evidence::CallType);
+    let of =
+        |targets: &[[i64; 4]], vtables: &[[i64; 4]]| ask_set_by(1, targets, vtables, POINT, Some(BY_SLOT));
+    // Nothing is ruled out: the pointer may be cast.
+    assert_eq!(of(&[[7, 0, 3, 0]], &[]), (LIKELY, by_type, vec![3, 2, 4]));
+    assert_eq!(of(&[[7, 0, 3, 1]], &[]), (AMBIGUOUS, None, vec![3, 2, 4]));
+    assert_eq!(of(&[[7, 0, 3, 0], [7, 0, 4, 0]], &[]), (AMBIGUOUS, None, vec![3, 4, 2]));
+    // The object says more.
+    assert_eq!(of(&[[7, 0, 3, 0]], &[[POINT, 4, 1 + 4, 0]]), (EXACT, VTABLE, vec![4]));
+    assert_eq!(of(&[[7, 0, 3, 0]], &[[POINT, 4, 1 + 4, 1]]), (LIKELY, VTABLE, vec![4, 2, 3]));
 }
 
 #[test]

@@ -48,6 +48,8 @@ pub enum Evidence {
     VirtualSlot,
     /// The object's vtable pointer was given.
     Vtable,
+    /// The caller's calls through pointers are of functions of this type.
+    CallType,
 }
 
 impl Evidence {
@@ -60,6 +62,7 @@ impl Evidence {
             Self::TailCall => "tail_call",
             Self::VirtualSlot => "virtual_slot",
             Self::Vtable => "vtable",
+            Self::CallType => "call_type",
         }
     }
 }
@@ -96,6 +99,7 @@ impl From<lookup::Evidence> for Evidence {
             lookup::Evidence::TailCall => Self::TailCall,
             lookup::Evidence::VirtualSlot => Self::VirtualSlot,
             lookup::Evidence::Vtable => Self::Vtable,
+            lookup::Evidence::CallType => Self::CallType,
         }
     }
 }
@@ -116,7 +120,9 @@ mod tests {
         for word in [C::Unique, C::Exact, C::Likely, C::Narrowed, C::Ambiguous] {
             assert_eq!(Certainty::from(word).text(), word.text());
         }
-        for word in [E::DirectCall, E::Relocation, E::MergedCaller, E::TailCall, E::VirtualSlot, E::Vtable] {
+        let of_calls =
+            [E::DirectCall, E::Relocation, E::MergedCaller, E::TailCall, E::VirtualSlot, E::CallType];
+        for word in of_calls.into_iter().chain([E::Vtable]) {
             assert_eq!(Evidence::from(word).text(), word.text());
         }
     }

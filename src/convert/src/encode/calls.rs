@@ -5,7 +5,7 @@ use super::section::{MAX_SPAN, Section};
 use super::tables::Table;
 use crate::model::{FuncId, ImageAddr, Keys, SlotKey};
 use foldsym_format::SectionId;
-use foldsym_format::sections::slots;
+use foldsym_format::sections::{dispatches, slots};
 
 /// Returns a section for each kind of key that the program has, and the number of keys left out. A key is left out if its
 /// address is below the image base or [`MAX_SPAN`] or more above it: no memory of the program is there.
@@ -40,10 +40,13 @@ pub(super) fn sections(keys: &Keys, outline: &Outline, image_base: u64) -> (Vec<
         .iter()
         .map(|key| [i64::from(key.slot), rank(key.function), i64::from(key.doubtful)])
         .collect();
-    let dispatches: Vec<[i64; 2]> = keys
+    let dispatches: Vec<[i64; 3]> = keys
         .dispatches
         .iter()
-        .filter_map(|key| Some([offset(key.return_addr)?, i64::from(key.set)]))
+        .filter_map(|key| {
+            let how = if key.by_type { dispatches::TYPE } else { dispatches::METHOD };
+            Some([offset(key.return_addr)?, i64::from(key.set), how.cast_signed()])
+        })
         .collect();
     let mut targets: Vec<[i64; 4]> = keys
         .targets

@@ -87,12 +87,15 @@ pub struct VtableKey {
     pub guessed: bool,
 }
 
-/// A virtual call of which the compiler recorded the method of the static class.
+/// A virtual call of which the compiler recorded the method of the static class, or a call through a pointer with types that the
+/// compiler recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DispatchKey {
     pub return_addr: ImageAddr,
     /// The number of a set of [`TargetKey`]s.
     pub set: u32,
+    /// The set is of the functions that have a type of the call.
+    pub by_type: bool,
 }
 
 /// A member of a group that runs after the calls of a set.

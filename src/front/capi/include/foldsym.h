@@ -84,6 +84,7 @@ extern "C" {
 #define FOLDSYM_BY_TAIL_CALL 4u     /* the call reaches the code by tail calls */
 #define FOLDSYM_BY_VIRTUAL_SLOT 5u  /* the call goes through this slot of a vtable */
 #define FOLDSYM_BY_VTABLE 6u        /* the object's vtable pointer was given */
+#define FOLDSYM_BY_CALL_TYPE 7u     /* the caller's calls through pointers are of functions of this type */
 
 /* Flags of an answer. */
 #define FOLDSYM_PADDING 1u /* the address is in padding after the function */

@@ -88,6 +88,7 @@ pub(crate) fn evidence(evidence: Option<Evidence>) -> u32 {
         Some(Evidence::TailCall) => types::FOLDSYM_BY_TAIL_CALL,
         Some(Evidence::VirtualSlot) => types::FOLDSYM_BY_VIRTUAL_SLOT,
         Some(Evidence::Vtable) => types::FOLDSYM_BY_VTABLE,
+        Some(Evidence::CallType) => types::FOLDSYM_BY_CALL_TYPE,
     }
 }
 

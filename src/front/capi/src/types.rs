@@ -111,6 +111,8 @@ constants! {
     FOLDSYM_BY_VIRTUAL_SLOT: u32 = 5;
     /// The object's vtable pointer was given.
     FOLDSYM_BY_VTABLE: u32 = 6;
+    /// The caller's calls through pointers are of functions of this type.
+    FOLDSYM_BY_CALL_TYPE: u32 = 7;
 
     /// Answer: the address is in padding after the function.
     FOLDSYM_PADDING: u32 = 1;

@@ -80,6 +80,7 @@ fn expect(file: &SymbolFile<'_>, stack: &Stack) -> String {
             Some(Evidence::TailCall) => 4,
             Some(Evidence::VirtualSlot) => 5,
             Some(Evidence::Vtable) => 6,
+            Some(Evidence::CallType) => 7,
         };
         let reason = resolved.reason.map_or(0, |reason| reason as u32);
         write!(out, "{certainty} {evidence} {reason} {}", resolved.candidate_count()).unwrap();

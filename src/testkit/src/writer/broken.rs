@@ -135,9 +135,10 @@ pub fn calls() -> Vec<(&'static str, u32, Vec<u8>)> {
     add("a slot of a function that is too large", OVERRIDERS, &|c| c.overriders[1][0] = 65535);
     add("a function that neither stands there nor may", OVERRIDERS, &|c| c.overriders[0][2] = 2);
     add("a virtual call before the one before it", DISPATCHES, &|c| c.dispatches.swap(0, 1));
-    add("two sets of one call", DISPATCHES, &|c| c.dispatches.insert(1, [c.dispatches[0][0], 1]));
+    add("two sets of one call", DISPATCHES, &|c| c.dispatches.insert(1, [c.dispatches[0][0], 1, 0]));
     add("a virtual call below the program", DISPATCHES, &|c| c.dispatches[0][0] = -1);
     add("a negative set of a call", DISPATCHES, &|c| c.dispatches[1][1] = -1);
+    add("a set of a call that is known in no way", DISPATCHES, &|c| c.dispatches[1][2] = 2);
     add("a function of a set before the one before it", TARGETS, &|c| c.targets.swap(0, 1));
     add("two records of one function of a set", TARGETS, &|c| c.targets.insert(1, c.targets[0]));
     add("a negative set", TARGETS, &|c| c.targets[0][0] = -1);
@@ -183,7 +184,7 @@ pub fn sound_calls() -> Contents {
     contents.slots = vec![[0x1004, 4], [0x1010, 65536]];
     contents.overriders = vec![[0, 2, 0], [0, 3, 1]];
     contents.guesses = vec![[0x1010, 0, 2], [0x1020, 0, 3]];
-    contents.dispatches = vec![[0x1004, 0], [0x1010, 1]];
+    contents.dispatches = vec![[0x1004, 0, 0], [0x1010, 1, 1]];
     contents.targets = vec![[0, 0, 2, 0], [0, 1 + 0x8000, 2, 1], [1, 0, 3, 1]];
     contents.imports = vec![[0x1010, 0], [0x1024, 1]];
     contents.variables = vec![[0x8000, 4, 0, 0, 0], [0x8008, 0, 1, 0, 7]];

@@ -388,7 +388,7 @@ pub struct Contents {
     pub slots: Vec<[i64; 2]>,
     pub overriders: Vec<[i64; 3]>,
     pub guesses: Vec<[i64; 3]>,
-    pub dispatches: Vec<[i64; 2]>,
+    pub dispatches: Vec<[i64; 3]>,
     pub targets: Vec<[i64; 4]>,
     pub imports: Vec<[i64; 2]>,
     pub variables: Vec<[i64; 5]>,

@@ -128,7 +128,11 @@ pub(crate) fn call_targets(
             found.targets.append(&mut keys);
             Some(number)
         });
-        found.dispatches.extend(set.map(|set| DispatchKey { return_addr: call.return_addr, set }));
+        found.dispatches.extend(set.map(|set| DispatchKey {
+            return_addr: call.return_addr,
+            set,
+            by_type: false,
+        }));
     }
     found
 }

@@ -41,7 +41,7 @@ static void print(const foldsym_symbol &symbol)
 {
     static const char *const certainties[] = { "-", "unique", "exact", "likely", "narrowed", "ambiguous" };
     static const char *const evidences[] = { "-",         "direct_call",  "relocation", "merged_caller",
-                                             "tail_call", "virtual_slot", "vtable" };
+                                             "tail_call", "virtual_slot", "vtable",     "call_type" };
     static const char *const reasons[] = { "-",       "stripped",           "plain_names", "unclaimed_lines", "merged_without_trace",
                                            "no_code", "undescribed_object", "cap_reached" };
     std::printf("%llx %s %d", static_cast<unsigned long long>(symbol.address), symbol.module ? symbol.module : "?",
@@ -90,10 +90,11 @@ static void compare(const foldsym_symbol &symbol, const foldsym_stack_entry &ent
         CHECK(!module || found(*module, entry, &resolved) == module->status);
         return;
     }
-    // What a word of a table of virtual functions makes likely, or the name of a call into another module, is known to tier 2 alone: it puts
+    // What a word of a table of virtual functions makes likely, or the type of a call, or the name of a call into another module, is known to tier 2 alone: it puts
     // that first.
     const bool by_more = symbol.certainty == FOLDSYM_IS_LIKELY &&
-                         (symbol.evidence == FOLDSYM_BY_VIRTUAL_SLOT || symbol.evidence == FOLDSYM_BY_RELOCATION);
+                         (symbol.evidence == FOLDSYM_BY_VIRTUAL_SLOT || symbol.evidence == FOLDSYM_BY_CALL_TYPE ||
+                          symbol.evidence == FOLDSYM_BY_RELOCATION);
     for (std::uint32_t index = 0; index == 0 || index < symbol.listed_count; index++) {
         const auto frames = symbol.listed_count ? foldsym::frames(symbol.candidates[index]) : foldsym::frames(symbol);
         // The order of the others is kept, but for those that such words lead to, and for the likeliest.
