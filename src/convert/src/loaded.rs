@@ -65,7 +65,12 @@ impl Loaded<'_, '_> {
         let wanted = keys::units_with_needed_classes(&self.placed, &self.records, &self.image);
         let classes =
             wanted.map(|units| read::read_classes(&self.image, &self.split, &units, &mut diagnostics));
-        let keys = keys::keys(&self.placed, &self.records, &self.image, classes.as_deref(), &mut diagnostics);
+        let graph = read::read_call_graph(&self.image, &mut diagnostics);
+        let units = keys::units_with_needed_types(&self.placed, &graph);
+        let units = read::read_types(&self.image, &self.split, &units, &mut diagnostics);
+        let types = keys::CallTypes { graph, units };
+        let (placed, records) = (&self.placed, &self.records);
+        let keys = keys::keys(placed, records, &self.image, classes.as_deref(), &types, &mut diagnostics);
         // Encoding may use the memory of code and data that are no longer needed.
         let code = self.image.code.iter().chain(&self.image.data);
         code.for_each(|(_, bytes)| self.split.files.release(bytes));

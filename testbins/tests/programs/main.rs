@@ -4,6 +4,7 @@
 mod alone;
 mod answers;
 mod blocks;
+mod call_types;
 mod cases;
 mod erased;
 mod expressions;

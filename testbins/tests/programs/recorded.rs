@@ -25,7 +25,7 @@ impl Program {
         Program { bytes: std::fs::read(path).unwrap(), fsym: std::fs::read(output).unwrap(), report }
     }
 
-    fn count(&self, kind: foldsym_convert::report::Kind) -> u64 {
+    pub(super) fn count(&self, kind: foldsym_convert::report::Kind) -> u64 {
         self.report.diagnostics.count(kind)
     }
 
@@ -51,14 +51,14 @@ impl Program {
         calls.filter(|(_, target)| symbols.contains(target)).collect()
     }
 
-    /// Where the call through a word of the table returns to: `call *(%rax)` or `call *8(%rax)`.
+    /// Where the first call through a pointer returns to: `call *%rax`, or `call *(%rax)` and `call *8(%rax)` through a word of a table.
     pub(super) fn indirect_call(&self, caller: &str) -> u64 {
         let (start, size) = self.symbol(caller);
         let file = object::File::parse(&*self.bytes).unwrap();
         let section =
             file.sections().find(|s| (s.address()..s.address() + s.size()).contains(&start)).unwrap();
         let code = section.data_range(start, size).unwrap().unwrap();
-        let at = code.windows(2).position(|bytes| matches!(bytes, [0xff, 0x10 | 0x50])).unwrap();
+        let at = code.windows(2).position(|bytes| matches!(bytes, [0xff, 0x10 | 0x50 | 0xd0])).unwrap();
         start + at as u64 + if code[at + 1] == 0x50 { 3 } else { 2 }
     }
 

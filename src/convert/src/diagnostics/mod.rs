@@ -135,6 +135,14 @@ named! {
         UnknownBlockMap => "unknown_block_map",
         /// A damaged record of the basic-block address map: it and the rest of its section are skipped.
         BadBlockMap => "bad_block_map",
+        /// A record of the call graph (`.llvm.callgraph`) that is damaged or has an unknown version or unknown flags: it and the rest of its
+        /// section are skipped.
+        BadCallGraph => "bad_call_graph",
+        /// A record of the call graph whose type of a function is not the one that the function's DIE gives: the types of the call
+        /// graph are not used in this program.
+        CallGraphTypes => "call_graph_types",
+        /// A unit with too many entries for types: its folded functions have no types of the call graph.
+        ManyTypes => "many_types",
         /// Basic blocks outside the executable sections: of a function that the linker removed, or damaged.
         DeadBlocks => "dead_blocks",
         /// Basic blocks of a function that overlap each other: the function's blocks are skipped.
@@ -371,6 +379,8 @@ named! {
         /// Limit: steps of matching calls with folded functions, and comparisons of the names of folded functions. Beyond it answers
         /// stay `ambiguous`.
         CallMatching => "cap_call_matching",
+        /// Limit: steps for the types of calls through pointers. Beyond it such calls show no types, and fewer answers are `likely`.
+        PointerCalls => "cap_pointer_calls",
         /// Limit: bytes of one function that are searched for calls through vtables. For later calls the slot is not known, and
         /// folded functions that they call may stay `ambiguous`.
         SlotCode => "cap_slot_code",
@@ -440,6 +450,12 @@ impl Diagnostics {
     /// The counts of skipped classes only.
     pub(crate) fn of_classes(mut self) -> Diagnostics {
         self.seen.retain(|kind, _| matches!(kind, Kind::SkippedClasses(_)));
+        self
+    }
+
+    /// Those of reading types.
+    pub(crate) fn of_types(mut self) -> Diagnostics {
+        self.seen.retain(|kind, _| matches!(kind, Kind::ManyTypes));
         self
     }
 

@@ -47,6 +47,8 @@ pub enum OpenDiagnosticKind {
     BadMiniDebugInfo,
     /// A section of the basic-block address map could not be decompressed or relocated; its blocks are missing.
     BadBlockMap,
+    /// A section of the call graph (`.llvm.callgraph`) could not be decompressed or relocated; it is not used.
+    BadCallGraph,
     /// A path in the program or its debug information leads outside the allowed folders; the file was not opened.
     PathRefused,
     /// The file has a program's debug information but not its code. Without the code foldsym cannot see which functions a
@@ -79,7 +81,8 @@ impl OpenDiagnosticKind {
             | Kind::DebugFileUnreadable
             | Kind::PackageUnreadable
             | Kind::BadMiniDebugInfo
-            | Kind::BadBlockMap => true,
+            | Kind::BadBlockMap
+            | Kind::BadCallGraph => true,
             Kind::UnknownRelocation { .. }
             | Kind::UnrelocatedSection
             | Kind::BadRelocation

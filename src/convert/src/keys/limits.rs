@@ -40,3 +40,7 @@ pub(crate) const MAX_REACH: usize = 64;
 /// bounds of [`TAIL_STEPS`]. A function that uses its share up counts as reaching unknown functions (`cap_tail_steps`).
 pub(crate) const MAX_TAIL_STEPS: u64 = 1 << 33;
 pub(crate) const TAIL_STEPS: RangeInclusive<u64> = 1 << 14..=1 << 22;
+
+/// Steps for the types of calls through pointers: members of groups that have a type of a call. Later calls show no type, so that fewer
+/// answers are `likely` (`cap_pointer_calls`).
+pub(crate) const MAX_TYPE_STEPS: u64 = 1 << 26;

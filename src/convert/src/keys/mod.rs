@@ -28,16 +28,17 @@ mod objects;
 mod replaced;
 mod tail_calls;
 mod thunks;
+mod types;
 mod unfollowed_tail_calls;
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::keys::calls::CallResults;
 use crate::keys::functions::Functions;
 use crate::keys::index::Index;
-use crate::keys::limits::{MAX_COMPARISONS, MAX_MATCHING_STEPS};
+use crate::keys::limits::{MAX_COMPARISONS, MAX_MATCHING_STEPS, MAX_TYPE_STEPS};
 use crate::keys::objects::class_units::{is_of_method, is_of_object, is_table};
 use crate::merge::units::Records;
-use crate::model::{ClassUnit, ImageAddr, Keys};
+use crate::model::{ClassUnit, DispatchKey, ImageAddr, Keys, TargetKey};
 use crate::open::Image;
 use crate::place::Placed;
 use crate::program::machine::Machine;
@@ -47,6 +48,7 @@ use crate::toolchain::itanium_abi::is_construction_vtable;
 use crate::util::fit::fit;
 
 pub(crate) use objects::class_units::units_with_needed_classes;
+pub(crate) use types::{CallTypes, units_with_needed_types};
 
 /// The image without the symbols that no step after reading needs beside [`Symbols`], to save memory in a large program. It keeps
 /// those of vtables, those of code that a toolchain adds, those of methods that share their address with another function, and one that
@@ -69,12 +71,13 @@ pub(crate) fn with_needed_symbols<'f>(mut image: Image<'f>, symbols: &Symbols<'f
 }
 
 /// Finds the keys of the program. `classes` are the classes of the units that [`units_with_needed_classes`] returns; `None` if
-/// it returns `None`.
+/// it returns `None`. `types` are the types of the units that [`units_with_needed_types`] returns.
 pub(crate) fn keys<'f>(
     placed: &Placed<'f>,
     records: &Records<'f>,
     image: &Image<'f>,
     classes: Option<&[ClassUnit<'f>]>,
+    types: &CallTypes,
     diagnostics: &mut Diagnostics,
 ) -> Keys {
     // A key chooses among the members of a group. Without groups no code need be read.
@@ -89,7 +92,26 @@ pub(crate) fn keys<'f>(
         || objects::classes::keys(&index, &may_lead_into_group, image, classes, diagnostics),
         || CallResults::of(&index, &may_lead_into_group),
     );
-    // Both tasks add to `unfollowed`, so it is complete only now.
+    let objects::classes::ObjectKeys { slots, vtables, overriders, mut dispatches, mut targets } = found;
+    // The vtables say more of a virtual call than its type.
+    let is_virtual = |return_addr: ImageAddr| {
+        let of_slot = |slot: u16| overriders.iter().any(|key| key.slot == slot);
+        let at = slots.binary_search_by_key(&return_addr, |key| key.return_addr);
+        let through = at.ok().map(|at| slots[at]).filter(|key| key.by_object);
+        dispatches.binary_search_by_key(&return_addr, |key| key.return_addr).is_ok()
+            || through.is_some_and(|key| of_slot(key.slot))
+    };
+    let pointers = types::pointer_calls(&index, &may_lead_into_group, types, is_virtual, diagnostics);
+    if pointers.is_short {
+        diagnostics.add(Kind::Cap(Cap::PointerCalls), 0, || {
+            format!("gave up after {MAX_TYPE_STEPS} steps for the types of calls: fewer answers are `likely`")
+        });
+    }
+    let first = targets.last().map_or(0, |last| last.set + 1);
+    targets.extend(pointers.targets.into_iter().map(|key| TargetKey { set: first + key.set, ..key }));
+    dispatches.extend(pointers.calls.into_iter().map(|key| DispatchKey { set: first + key.set, ..key }));
+    dispatches.sort_unstable();
+    // All tasks add to `unfollowed`, so it is complete only now.
     let (starts, most) = (&index.functions.starts, index.most_reach());
     std::mem::take(&mut index.unfollowed).report(starts, most, diagnostics);
     if capped || index.replaced.is_short {
@@ -101,6 +123,5 @@ pub(crate) fn keys<'f>(
             format!("gave up after {what}: some calls stay `ambiguous`")
         });
     }
-    let objects::classes::ObjectKeys { slots, vtables, overriders, dispatches, targets } = found;
     Keys { calls, tails, slots, vtables, overriders, dispatches, targets, guesses, unknown_calls, counts }
 }

@@ -6,6 +6,7 @@
 
 mod blocks;
 mod bytes;
+mod call_graph;
 mod calls;
 mod classes;
 mod codeless;
@@ -24,6 +25,7 @@ mod unwind;
 pub(crate) use crate::model::classes::UnitClasses;
 pub use blocks::{Block, BlockCounts};
 pub(crate) use blocks::{BlockMap, BlockRange, SharedBlock};
+pub(crate) use call_graph::{CallGraph, CallGraphRecord, FunctionType, TypeId, UnitTypes};
 pub use calls::Calls;
 pub(crate) use calls::{CalleePlace, UnitCall, UnitCallee};
 pub use classes::VtableKey;

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::call_graph::UnitTypes;
 use super::calls::{Calls, UnitCall, UnitCallee};
 use super::classes::{ClassPlaces, ClassUnit};
 use super::codeless::Codeless;
@@ -338,6 +339,8 @@ pub(crate) struct UnitRecords<'f> {
     pub class_places: ClassPlaces,
     /// The classes, if they were read together with the unit; `class_places` is empty then.
     pub described: Option<Box<ClassUnit<'f>>>,
+    /// The types of functions, which a second reading of the unit reads.
+    pub types: Option<Box<UnitTypes>>,
     /// Only if the options ask for them.
     pub sequences: Option<Box<SequenceUses>>,
 }
@@ -356,6 +359,7 @@ impl Unit<'_> {
             variables,
             class_places,
             described,
+            types,
             sequences,
         } = self.records;
         // Only `merge`, which runs later, moves lists to the scratch file: all elements are in memory here.
@@ -390,6 +394,7 @@ impl Unit<'_> {
                 variables,
                 class_places,
                 described,
+                types,
                 sequences,
             },
         }

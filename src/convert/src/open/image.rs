@@ -320,6 +320,8 @@ pub(crate) struct Image<'f> {
     pub supplementary: Option<DebugSections<'f>>,
     /// In section order. An object file has one for each text section; the linker joins them into one.
     pub block_maps: Vec<BlockMapSection<'f>>,
+    /// The sections of the call graph (`SHT_LLVM_CALL_GRAPH`), uncompressed, in section order; relocated in `ET_REL`.
+    pub call_graphs: Vec<&'f [u8]>,
     /// Relocations that the linker kept (`--emit-relocs`), from the program and its separate debug file.
     pub relocations: KeptRelocations<'f>,
     /// The places in `debug` where the address from a kept relocation replaced a tombstone.

@@ -313,10 +313,14 @@ pub(super) fn join<'f>(image: &mut Image<'f>, mut debug: Image<'f>) {
         image.code.clear();
         image.data.clear();
         image.block_maps = std::mem::take(&mut debug.block_maps);
+        image.call_graphs = std::mem::take(&mut debug.call_graphs);
     }
-    // The map is not loaded, so `llvm-strip` removes it from the program, and the debug file keeps it.
+    // The map and the call graph are not loaded, so `llvm-strip` removes them from the program, and the debug file keeps them.
     if image.block_maps.is_empty() {
         image.block_maps = std::mem::take(&mut debug.block_maps);
+    }
+    if image.call_graphs.is_empty() {
+        image.call_graphs = std::mem::take(&mut debug.call_graphs);
     }
     // Relocatable files have addresses of their own, and those of the debug file count.
     if image.kind == ImageKind::Relocatable {

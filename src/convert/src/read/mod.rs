@@ -17,6 +17,7 @@ pub(crate) mod sections;
 pub(crate) mod shared_lines;
 pub(crate) mod shared_tables;
 pub(crate) mod space;
+mod types;
 pub(crate) mod unit;
 pub(crate) mod units;
 
@@ -24,14 +25,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::diagnostics::Diagnostics;
-use crate::model::{BlockMap, ClassUnit, Unit, UnitClasses};
+use crate::model::{BlockMap, CallGraph, ClassUnit, Unit, UnitClasses, UnitTypes};
 use crate::open::{DebugSection, Image};
 use crate::read::code::CodeSections;
 use crate::read::limits::{FUNCTION_UNITS_BETWEEN, UNITS_BETWEEN, allowed_entries, held_by_lists};
 use crate::read::options::ReadOptions;
 use crate::read::sections::bytes::Endianity;
 use crate::read::sections::call_tables::CallTables;
-use crate::read::sections::{basic_blocks, call_tables};
+use crate::read::sections::{basic_blocks, call_graph, call_tables};
 use crate::read::space::Space;
 use crate::read::units::one_unit;
 use crate::read::units::queue::{self, Queue, Take};
@@ -85,6 +86,29 @@ pub(crate) fn read_classes<'f>(
     read.into_iter().filter_map(classes).collect()
 }
 
+/// Reads the types of the functions of the units at these offsets, which are sorted: see [`types`].
+pub(crate) fn read_types<'f>(
+    image: &Image<'f>,
+    split: &SplitFiles<'_, 'f>,
+    units: &[u64],
+    diagnostics: &mut Diagnostics,
+) -> Vec<UnitTypes> {
+    if units.is_empty() {
+        return Vec::new();
+    }
+    let how = ReadPlan { options: ReadOptions::default(), walk: UnitWalk::Types(units), advance: &|_| () };
+    let mut read: Vec<Unit<'f>> = Vec::new();
+    let counted = if image.arch.big_endian {
+        read_with(image, split, gimli::BigEndian, how, &mut read)
+    } else {
+        read_with(image, split, gimli::LittleEndian, how, &mut read)
+    };
+    diagnostics.merge(counted.of_types());
+    // As for classes, the offset of a split unit is the one of its skeleton.
+    let types = |unit: Unit<'f>| Some(UnitTypes { offset: unit.head.offset, ..*unit.records.types? });
+    read.into_iter().filter_map(types).collect()
+}
+
 /// What to read from each unit.
 #[derive(Clone, Copy)]
 struct ReadPlan<'a> {
@@ -115,7 +139,7 @@ fn read_with<'f, E: Endianity>(
             call_tables::read(sections, image.arch.big_endian, &code, is_unit, &mut diagnostics)
         }
         // The first reading gave the slots to `taker` and counted the damage of the tables.
-        UnitWalk::Classes(_) | UnitWalk::ClassesAt(_) => CallTables::default(),
+        UnitWalk::Classes(_) | UnitWalk::ClassesAt(_) | UnitWalk::Types(_) => CallTables::default(),
     };
     taker.take_slots(&tables.slots);
     let supply = Supply::new(split, image, endian, &mut diagnostics);
@@ -153,7 +177,7 @@ fn read_with<'f, E: Endianity>(
             let index = next.fetch_add(1, Ordering::Relaxed);
             // Reading classes keeps more in memory than reading functions.
             let units =
-                if matches!(walk, UnitWalk::Classes(_)) { UNITS_BETWEEN } else { FUNCTION_UNITS_BETWEEN };
+                if matches!(walk, UnitWalk::Functions) { FUNCTION_UNITS_BETWEEN } else { UNITS_BETWEEN };
             if index.is_multiple_of(units) && index > 0 {
                 give_back();
             }
@@ -184,4 +208,12 @@ pub(crate) fn read_blocks(image: &Image<'_>, diagnostics: &mut Diagnostics) -> B
         return BlockMap::default();
     }
     basic_blocks::read(&image.block_maps, &image.arch, &CodeSections::new(image), diagnostics)
+}
+
+/// Reads the image's call graph.
+pub(crate) fn read_call_graph(image: &Image<'_>, diagnostics: &mut Diagnostics) -> CallGraph {
+    if image.call_graphs.is_empty() {
+        return CallGraph::default();
+    }
+    call_graph::read(&image.call_graphs, &image.arch, &CodeSections::new(image), diagnostics)
 }

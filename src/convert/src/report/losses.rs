@@ -249,6 +249,7 @@ fn kind_of(note: &str) -> Option<OpenDiagnosticKind> {
         Open::BadSectionName,
         Open::BadMiniDebugInfo,
         Open::BadBlockMap,
+        Open::BadCallGraph,
         Open::DebugFileNotFound,
         Open::DebugFileMismatch,
         Open::DebugFileUnreadable,
@@ -282,6 +283,7 @@ const DAMAGED_PARTS: &Ranked = &[
     &[Kind::BadFileIndex],
     &[Kind::UnknownBlockMap],
     &[Kind::BadBlockMap],
+    &[Kind::BadCallGraph],
     &[Kind::BadExpression],
 ];
 
@@ -298,6 +300,7 @@ fn is_section(kind: OpenDiagnosticKind) -> bool {
             | Kind::BadSectionName
             | Kind::BadMiniDebugInfo
             | Kind::BadBlockMap
+            | Kind::BadCallGraph
     )
 }
 

@@ -96,6 +96,7 @@ const COMPILERS: &[(&str, &[&str], bool)] = &[
         false,
     ),
     ("clang split sections", &["-DMUSTTAIL", "-fbasic-block-sections=all", "-gsplit-dwarf"], false),
+    ("clang call-graph", &["-DMUSTTAIL", "-fexperimental-call-graph-section"], false),
     ("clang merging", &["-DMUSTTAIL", "-Xclang", "-fmerge-functions"], true),
     ("clang virtual bases", &["-DMUSTTAIL"], false),
     ("gcc virtual bases", &["-fno-ipa-icf"], false),

@@ -77,6 +77,7 @@ pub(super) fn read<'f>(
     let symbol_table = tables.symbol_table(elf::SHT_SYMTAB.0);
     let mut debug = debug_layout.load(&contents, &layout, true, &mut diagnostics)?;
     let block_maps = sections::block_maps(&contents, &layout, &mut diagnostics);
+    let call_graphs = sections::call_graphs(&contents, &layout, &mut diagnostics);
 
     let descriptors = symbols::Descriptors::read(&contents, &layout, &mut diagnostics)?;
     let symbols::SymbolTables { symbols, files: symbol_files, marks, versions } =
@@ -138,6 +139,7 @@ pub(super) fn read<'f>(
         debug,
         supplementary: None,
         block_maps,
+        call_graphs,
         relocations,
         restored,
         zero_is_code: tables.is_relocatable() && !relocate::has_erased(&tables),

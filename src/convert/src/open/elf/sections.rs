@@ -207,19 +207,50 @@ const BLOCK_MAP: u32 = 0x6fff_4c0a;
 /// `SHT_LLVM_BB_ADDR_MAP_V0`, written by LLVM 14 and older.
 const BLOCK_MAP_V0: u32 = 0x6fff_4c08;
 
-/// The sections of the basic-block address map. A section that cannot be decompressed is counted and left out, since
-/// nothing else depends on it.
+/// `SHT_LLVM_CALL_GRAPH`.
+const CALL_GRAPH: u32 = 0x6fff_4c0f;
+
+/// The sections of the basic-block address map.
 pub(super) fn block_maps<'f>(
     contents: &Contents<'_, 'f>,
     layout: &Layout,
     diagnostics: &mut OpenDiagnostics,
 ) -> Vec<BlockMapSection<'f>> {
-    let is_map = |section: &&ElfSection<'_>| section.kind == BLOCK_MAP || section.kind == BLOCK_MAP_V0;
-    let mut sections = contents.tables.sections.iter().filter(is_map).peekable();
+    let kinds = [BLOCK_MAP, BLOCK_MAP_V0];
+    let found = of_kinds(contents, layout, &kinds, OpenDiagnosticKind::BadBlockMap, diagnostics);
+    let map = |(section, bytes): (&ElfSection<'_>, _)| BlockMapSection {
+        bytes,
+        without_version: section.kind == BLOCK_MAP_V0,
+        index: section.index,
+    };
+    found.into_iter().map(map).collect()
+}
+
+/// The sections of the call graph (`.llvm.callgraph`), in section order.
+pub(super) fn call_graphs<'f>(
+    contents: &Contents<'_, 'f>,
+    layout: &Layout,
+    diagnostics: &mut OpenDiagnostics,
+) -> Vec<&'f [u8]> {
+    let found = of_kinds(contents, layout, &[CALL_GRAPH], OpenDiagnosticKind::BadCallGraph, diagnostics);
+    found.into_iter().map(|(_, bytes)| bytes).collect()
+}
+
+/// The bytes of the sections of some types. A section that cannot be decompressed is counted and left out, since nothing else
+/// depends on it.
+fn of_kinds<'a, 'f>(
+    contents: &Contents<'a, 'f>,
+    layout: &Layout,
+    kinds: &[u32],
+    bad: OpenDiagnosticKind,
+    diagnostics: &mut OpenDiagnostics,
+) -> Vec<(&'a ElfSection<'f>, &'f [u8])> {
+    let sections = contents.tables.sections.iter();
+    let mut sections = sections.filter(|section| kinds.contains(&section.kind)).peekable();
     if sections.peek().is_none() {
         return Vec::new();
     }
-    // The map refers to code only, so the offsets of joined debug sections are not needed.
+    // They refer to code only, so the offsets of joined debug sections are not needed.
     let relocator = Relocator::new(contents.tables, &layout.bias);
     let mut found = Vec::new();
     for section in sections {
@@ -231,13 +262,9 @@ pub(super) fn block_maps<'f>(
             None => Ok(None),
         });
         match unpacked {
-            Ok(Some(bytes)) => found.push(BlockMapSection {
-                bytes,
-                without_version: section.kind == BLOCK_MAP_V0,
-                index: section.index,
-            }),
+            Ok(Some(bytes)) => found.push((section, bytes)),
             Ok(None) => {}
-            Err(error) => diagnostics.note(OpenDiagnosticKind::BadBlockMap, || error.to_string()),
+            Err(error) => diagnostics.note(bad, || error.to_string()),
         }
     }
     found

@@ -236,6 +236,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
             debug,
             supplementary: None,
             block_maps: Vec::new(),
+            call_graphs: Vec::new(),
             relocations: KeptRelocations::default(),
             restored: Restored::default(),
             // In a linked file or its dSYM, an address 0 is a tombstone.

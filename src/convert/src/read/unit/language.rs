@@ -13,6 +13,7 @@ const ASSEMBLY: gimli::DwLang = gimli::DwLang(0x31);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Language {
     C,
+    CPlusPlus,
     Rust,
     Swift,
     Assembly,
@@ -25,6 +26,12 @@ const LANGUAGES: &[(gimli::DwLang, Language)] = &[
     (gimli::DW_LANG_C99, Language::C),
     (gimli::DW_LANG_C11, Language::C),
     (gimli::DW_LANG_C17, Language::C),
+    (gimli::DW_LANG_C_plus_plus, Language::CPlusPlus),
+    (gimli::DW_LANG_C_plus_plus_03, Language::CPlusPlus),
+    (gimli::DW_LANG_C_plus_plus_11, Language::CPlusPlus),
+    (gimli::DW_LANG_C_plus_plus_14, Language::CPlusPlus),
+    (gimli::DW_LANG_C_plus_plus_17, Language::CPlusPlus),
+    (gimli::DW_LANG_C_plus_plus_20, Language::CPlusPlus),
     (gimli::DW_LANG_Rust, Language::Rust),
     (gimli::DW_LANG_Swift, Language::Swift),
     (gimli::DW_LANG_Mips_Assembler, Language::Assembly),
@@ -32,8 +39,13 @@ const LANGUAGES: &[(gimli::DwLang, Language)] = &[
 ];
 
 /// The codes of `DW_AT_language_name`.
-const NAMES: &[(u64, Language)] =
-    &[(0x03, Language::C), (0x19, Language::Rust), (0x1a, Language::Swift), (0x1d, Language::Assembly)];
+const NAMES: &[(u64, Language)] = &[
+    (0x03, Language::C),
+    (0x04, Language::CPlusPlus),
+    (0x19, Language::Rust),
+    (0x1a, Language::Swift),
+    (0x1d, Language::Assembly),
+];
 
 /// What the attributes of one unit say.
 #[derive(Clone, Copy, Default)]
@@ -68,7 +80,7 @@ mod tests {
     fn of(attributes: &[(gimli::DwAt, u64)]) -> Vec<Language> {
         let mut languages = Languages::default();
         attributes.iter().for_each(|&(name, code)| languages.note(name, Some(code)));
-        let all = [Language::C, Language::Rust, Language::Swift, Language::Assembly];
+        let all = [Language::C, Language::CPlusPlus, Language::Rust, Language::Swift, Language::Assembly];
         all.into_iter().filter(|language| languages.are(*language)).collect()
     }
 
@@ -85,8 +97,8 @@ mod tests {
         // gcc 16 with `-std=c23`: C11, since it has no older code for C23, beside C.
         assert_eq!(of(&[(language, 0x1d), (LANGUAGE_NAME, 0x03)]), [Language::C]);
         // 0x1a is C++14 as a language, and Swift as a name. The order of the attributes does not matter.
-        assert_eq!(of(&[(LANGUAGE_NAME, 0x04), (language, 0x1a)]), []);
-        assert_eq!(of(&[(LANGUAGE_NAME, 0x1a), (language, 0x1a)]), [Language::Swift]);
+        assert_eq!(of(&[(LANGUAGE_NAME, 0x04), (language, 0x1a)]), [Language::CPlusPlus]);
+        assert_eq!(of(&[(LANGUAGE_NAME, 0x1a), (language, 0x1a)]), [Language::CPlusPlus, Language::Swift]);
         // Unknown codes, and values that are no constants.
         assert_eq!(of(&[(LANGUAGE_NAME, u64::MAX), (language, 0)]), []);
         let mut languages = Languages::default();

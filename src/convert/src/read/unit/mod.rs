@@ -24,7 +24,7 @@ pub(crate) mod file;
 mod functions;
 mod inline_lengths;
 mod inlined_subroutine;
-mod language;
+pub(crate) mod language;
 mod lists;
 mod locations;
 mod lone_sequences;

@@ -55,6 +55,9 @@ pub(crate) fn read<'f, E: Endianity>(task: &UnitTask<'_, 'f, E>, index: usize) -
         let found = units.binary_search_by_key(&offset, |unit| unit.0).ok()?;
         task.walk = UnitWalk::ClassesAt(units[found].1);
     }
+    if let UnitWalk::Types(units) = task.walk {
+        units.binary_search(&offset).ok()?;
+    }
     // Taken out of the memory, since `UnitTask::walk` locks the memory while the table is in use.
     let mut own = std::mem::take(&mut task.memory().abbreviations);
     let done = read_by(&task, index, &mut own);

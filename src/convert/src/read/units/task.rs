@@ -10,6 +10,7 @@ use crate::read::options::ReadOptions;
 use crate::read::sections::bytes::Endianity;
 use crate::read::sections::call_tables::CallTables;
 use crate::read::space::Space;
+use crate::read::types;
 use crate::read::unit;
 use crate::read::unit::memory::Memory;
 use crate::read::unit::source::UnitSource;
@@ -42,6 +43,8 @@ pub(crate) enum UnitWalk<'a> {
     Classes(&'a [UnitClasses<'a>]),
     /// Only these classes of the current unit.
     ClassesAt(&'a ClassPlaces),
+    /// Only the types of the functions of the units at these offsets, which are sorted.
+    Types(&'a [u64]),
 }
 
 impl<'f, E: Endianity> UnitTask<'_, 'f, E> {
@@ -82,6 +85,12 @@ impl<'f, E: Endianity> UnitTask<'_, 'f, E> {
                 let described = unit::classes(source, places, &mut memory, diagnostics);
                 let mut unit = empty(described.offset);
                 unit.records.described = Some(Box::new(described));
+                (unit, 0)
+            }
+            UnitWalk::Types(_) => {
+                let types = types::types(source, diagnostics);
+                let mut unit = empty(types.offset);
+                unit.records.types = Some(Box::new(types));
                 (unit, 0)
             }
             // Not reached: `one_unit::read` turns this into `ClassesAt`, or does not read the unit.
