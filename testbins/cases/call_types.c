@@ -1,7 +1,7 @@
 //# about: calls through pointers, with the types that clang 23 records in .llvm.callgraph
 //# let: CC = $CLANGXX_23 -x c -std=c17 --target=x86_64-linux-gnu -O2 -gdwarf-5 -fno-pic -fno-asynchronous-unwind-tables $MAP -ffunction-sections -fexperimental-call-graph-section
 //# variant: clang.set: mkdir $OUT; $CC -DFIRST -c call_types.c -o $T/a.o; $CC -DSECOND -c call_types.c -o $T/b.o; $LLD -e start --icf=all --compress-debug-sections=zlib $T/a.o $T/b.o -o $OUT/lld;
-//#| $MOLD_3 -e start --icf=all $T/a.o $T/b.o -o $OUT/mold; $GOLD -e start --icf=all $T/a.o $T/b.o -o $OUT/gold; $CC -fno-experimental-call-graph-section -DSECOND -c call_types.c -o $T/c.o; $LLD -e start --icf=all --compress-debug-sections=zlib $T/a.o $T/c.o -o $OUT/part;
+//#| $MOLD_3 -e start --icf=all --compress-debug-sections=zlib $T/a.o $T/b.o -o $OUT/mold; $GOLD -e start --icf=all --compress-debug-sections=zlib $T/a.o $T/b.o -o $OUT/gold; $CC -fno-experimental-call-graph-section -DSECOND -c call_types.c -o $T/c.o; $LLD -e start --icf=all --compress-debug-sections=zlib $T/a.o $T/c.o -o $OUT/part;
 //#| $LLD -e start --icf=all $T/a.o $T/b.o -o $T/d; $LLVM_OBJCOPY --dump-section .llvm.callgraph=$T/graph $T/d; sed 's/\xa1\x50\xb8\x3e\x0c\xfe\x3c\xb2/\xa1\x50\xb8\x3e\x0c\xfe\x3c\xb3/g' $T/graph > $T/other; $LLVM_OBJCOPY --update-section .llvm.callgraph=$T/other $T/d $OUT/unproven
 // The functions that weigh are folded into one, and so are those that ask. In `unproven` the type of one function, `int (int)`, is another.
 

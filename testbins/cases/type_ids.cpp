@@ -1,7 +1,6 @@
 //# about: the types of functions in .llvm.callgraph, which foldsym makes of DIEs again
-//# let: FLAGS = --target=x86_64-linux-gnu -O1 -gdwarf-5 -fno-exceptions -fno-rtti -fno-asynchronous-unwind-tables $MAP -ffunction-sections -fexperimental-call-graph-section
-//# variant: clang.set: mkdir $OUT; $CLANGXX_23 -std=c++20 $FLAGS -c type_ids.cpp -o $OUT/cpp.o; $CLANGXX_23 -std=c++20 $FLAGS -DTAGGED -c type_ids.cpp -o $OUT/tagged.o; $CLANGXX_23 -x c -std=c17 $FLAGS -c type_ids.cpp -o $OUT/c.o;
-//#| $CLANGXX_23 -std=c++20 $FLAGS -gsimple-template-names -gdwarf-4 -c type_ids.cpp -o $OUT/simple.o; $CLANGXX_23 -std=c++20 $FLAGS --target=s390x-linux-gnu -c type_ids.cpp -o $OUT/s390x.o
+//# let: FLAGS = --target=x86_64-linux-gnu -O1 -gdwarf-5 -gz=zlib -fno-exceptions -fno-rtti -fno-asynchronous-unwind-tables $MAP -ffunction-sections -fexperimental-call-graph-section
+//# variant: clang.set: mkdir $OUT; $CLANGXX_23 -std=c++20 $FLAGS -DTAGGED -c type_ids.cpp -o $OUT/tagged.o; $CLANGXX_23 -x c -std=c17 $FLAGS -c type_ids.cpp -o $OUT/c.o; $CLANGXX_23 -std=c++20 $FLAGS -gsimple-template-names -gdwarf-4 -c type_ids.cpp -o $OUT/simple.o
 #define KEPT __attribute__((noinline, used))
 
 typedef struct {

@@ -6,7 +6,7 @@ use crate::diagnostics::Diagnostics;
 use crate::encode::{self, EncodeError, EncodeOptions, Encoded, ImageInfo, readable};
 use crate::keys;
 use crate::merge::units::Records;
-use crate::model::Keys;
+use crate::model::{CallTypes, Keys};
 use crate::open::Image;
 use crate::options::Options;
 use crate::place::Placed;
@@ -68,7 +68,7 @@ impl Loaded<'_, '_> {
         let graph = read::read_call_graph(&self.image, &mut diagnostics);
         let units = keys::units_with_needed_types(&self.placed, &graph);
         let units = read::read_types(&self.image, &self.split, &units, &mut diagnostics);
-        let types = keys::CallTypes { graph, units };
+        let types = CallTypes { graph, units };
         let (placed, records) = (&self.placed, &self.records);
         let keys = keys::keys(placed, records, &self.image, classes.as_deref(), &types, &mut diagnostics);
         // Encoding may use the memory of code and data that are no longer needed.

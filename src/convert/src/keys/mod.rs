@@ -38,7 +38,7 @@ use crate::keys::index::Index;
 use crate::keys::limits::{MAX_COMPARISONS, MAX_MATCHING_STEPS, MAX_TYPE_STEPS};
 use crate::keys::objects::class_units::{is_of_method, is_of_object, is_table};
 use crate::merge::units::Records;
-use crate::model::{ClassUnit, DispatchKey, ImageAddr, Keys, TargetKey};
+use crate::model::{CallTypes, ClassUnit, DispatchKey, ImageAddr, Keys, TargetKey};
 use crate::open::Image;
 use crate::place::Placed;
 use crate::program::machine::Machine;
@@ -48,7 +48,7 @@ use crate::toolchain::itanium_abi::is_construction_vtable;
 use crate::util::fit::fit;
 
 pub(crate) use objects::class_units::units_with_needed_classes;
-pub(crate) use types::{CallTypes, units_with_needed_types};
+pub(crate) use types::units_with_needed_types;
 
 /// The image without the symbols that no step after reading needs beside [`Symbols`], to save memory in a large program. It keeps
 /// those of vtables, those of code that a toolchain adds, those of methods that share their address with another function, and one that

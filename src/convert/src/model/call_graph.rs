@@ -7,7 +7,7 @@ use super::{DieOffset, ImageAddr};
 
 /// The hash of a function type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct TypeId(pub u64);
+pub(crate) struct TypeHash(pub u64);
 
 /// What the call graph says of one function.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(crate) struct CallGraphRecord {
     pub entry: ImageAddr,
     /// The type by which calls through pointers and virtual calls may call it; `None` if there are none, or if the type is local to
     /// its unit.
-    pub type_id: Option<TypeId>,
+    pub type_id: Option<TypeHash>,
     /// Index range into [`CallGraph::called`]: the types of its calls whose callee is not known.
     pub called: Range<u32>,
 }
@@ -25,12 +25,12 @@ pub(crate) struct CallGraphRecord {
 #[derive(Debug, Default)]
 pub(crate) struct CallGraph {
     pub records: Vec<CallGraphRecord>,
-    pub called: Vec<TypeId>,
+    pub called: Vec<TypeHash>,
 }
 
 impl CallGraph {
     /// The types of the calls of a record.
-    pub(crate) fn called(&self, record: &CallGraphRecord) -> &[TypeId] {
+    pub(crate) fn called(&self, record: &CallGraphRecord) -> &[TypeHash] {
         &self.called[record.called.start as usize..record.called.end as usize]
     }
 }
@@ -40,7 +40,7 @@ impl CallGraph {
 pub(crate) struct FunctionType {
     pub die: DieOffset,
     /// Its hash as LLVM 22 and 23 write it, and as later versions do.
-    pub ids: [TypeId; 2],
+    pub ids: [TypeHash; 2],
     /// It returns a pointer or a reference, so it may override a method of another type (C++ [class.virtual], covariant return types).
     pub returns_pointer: bool,
 }
@@ -51,4 +51,12 @@ pub(crate) struct UnitTypes {
     /// Offset of the unit's header in `.debug_info`; of a split unit that of its skeleton.
     pub offset: u64,
     pub functions: Vec<FunctionType>,
+}
+
+/// The call graph of a program, and the types that DIEs give to its functions.
+#[derive(Default)]
+pub(crate) struct CallTypes {
+    pub graph: CallGraph,
+    /// By the offset of the unit.
+    pub units: Vec<UnitTypes>,
 }

@@ -25,7 +25,7 @@ mod unwind;
 pub(crate) use crate::model::classes::UnitClasses;
 pub use blocks::{Block, BlockCounts};
 pub(crate) use blocks::{BlockMap, BlockRange, SharedBlock};
-pub(crate) use call_graph::{CallGraph, CallGraphRecord, FunctionType, TypeId, UnitTypes};
+pub(crate) use call_graph::{CallGraph, CallGraphRecord, CallTypes, FunctionType, TypeHash, UnitTypes};
 pub use calls::Calls;
 pub(crate) use calls::{CalleePlace, UnitCall, UnitCallee};
 pub use classes::VtableKey;

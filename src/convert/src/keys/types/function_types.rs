@@ -9,9 +9,9 @@
 
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::keys::index::Index;
-use crate::keys::types::CallTypes;
 use crate::model::{
-    CallGraph, CallGraphRecord, FuncId, FunctionType, Group, GroupId, How, ImageAddr, Member, Owner, TypeId,
+    CallGraph, CallGraphRecord, CallTypes, FuncId, FunctionType, Group, GroupId, How, ImageAddr, Member,
+    Owner, TypeHash,
 };
 use crate::util::hash::HashMap;
 
@@ -19,7 +19,7 @@ use crate::util::hash::HashMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KnownType {
     /// `None`: no call through a pointer calls the function.
-    pub(crate) id: Option<TypeId>,
+    pub(crate) id: Option<TypeHash>,
     /// It may override a method of another type: see [`FunctionType::returns_pointer`]. True if that is not known.
     pub(crate) returns_pointer: bool,
 }
@@ -155,13 +155,9 @@ impl<'t> FunctionTypes<'t> {
                 }
             }
         }
-        for member in &group.members {
-            if !found.iter().any(|(function, _)| *function == member.function)
-                && let Some(known) = by_die(member)
-            {
-                found.push((member.function, known));
-            }
-        }
+        let own = group.members.iter().filter_map(|member| Some((member.function, by_die(member)?)));
+        self.known.extend(own);
+        // What a record says comes before what the DIE does.
         self.known.extend(found);
     }
 
@@ -182,12 +178,12 @@ impl<'t> FunctionTypes<'t> {
     }
 
     /// All functions with a type that calls through pointers may call.
-    pub(crate) fn targets(&self) -> impl Iterator<Item = (TypeId, FuncId)> {
+    pub(crate) fn targets(&self) -> impl Iterator<Item = (TypeHash, FuncId)> {
         self.known.iter().filter_map(|(function, known)| Some((known.id?, *function)))
     }
 
     /// The types of the indirect calls in a function that shares its code with no other.
-    pub(crate) fn called(&self, index: &Index<'_, '_>, function: FuncId) -> &'t [TypeId] {
+    pub(crate) fn called(&self, index: &Index<'_, '_>, function: FuncId) -> &'t [TypeHash] {
         match self.at(index.functions.starts[function.index()])[..] {
             [record] => self.graph.called(record),
             _ => &[],
@@ -196,13 +192,13 @@ impl<'t> FunctionTypes<'t> {
 
     /// The types of the indirect calls in the code of a group, whichever member runs. Empty if some member has no record: it may call
     /// functions of other types.
-    pub(crate) fn called_in(&self, index: &Index<'_, '_>, group: &Group) -> Vec<TypeId> {
+    pub(crate) fn called_in(&self, index: &Index<'_, '_>, group: &Group) -> Vec<TypeHash> {
         let Some(start) = start_of(index, group) else { return Vec::new() };
         let records = self.at(start);
         if records.len() != group.members.len() {
             return Vec::new();
         }
-        let mut all: Vec<TypeId> =
+        let mut all: Vec<TypeHash> =
             records.iter().flat_map(|record| self.graph.called(record)).copied().collect();
         all.sort_unstable();
         all.dedup();

@@ -8,16 +8,8 @@ use crate::diagnostics::Diagnostics;
 use crate::keys::index::Index;
 use crate::keys::types::function_types::FunctionTypes;
 use crate::keys::types::pointer_calls::PointerCalls;
-use crate::model::{CallGraph, ImageAddr, UnitTypes};
+use crate::model::{CallGraph, CallTypes, ImageAddr};
 use crate::place::Placed;
-
-/// The call graph of a program, and the types that DIEs give to its functions.
-#[derive(Default)]
-pub(crate) struct CallTypes {
-    pub(crate) graph: CallGraph,
-    /// By the offset of the unit.
-    pub(crate) units: Vec<UnitTypes>,
-}
 
 /// The offsets of the units whose types are needed, sorted: of those with members of groups, and of those with functions in the call graph,
 /// on which the types are proven. None without a call graph.
@@ -49,7 +41,8 @@ pub(crate) fn pointer_calls(
     is_known: impl Fn(ImageAddr) -> bool,
     diagnostics: &mut Diagnostics,
 ) -> PointerCalls {
-    match FunctionTypes::proven(index, types, diagnostics) {
+    let has_graph = !types.graph.records.is_empty();
+    match has_graph.then(|| FunctionTypes::proven(index, types, diagnostics)).flatten() {
         Some(functions) => pointer_calls::find(index, may_lead_into_group, &functions, is_known),
         None => PointerCalls::default(),
     }

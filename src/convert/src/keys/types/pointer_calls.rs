@@ -18,7 +18,7 @@ use crate::keys::limits::MAX_TYPE_STEPS;
 use crate::keys::tail_calls::JumpsOf;
 use crate::keys::types::function_types::FunctionTypes;
 use crate::model::{
-    DispatchKey, FuncId, Group, GroupId, How, ImageAddr, NONE16, TargetKey, TypeId, UnitCall,
+    DispatchKey, FuncId, Group, GroupId, How, ImageAddr, NONE16, TargetKey, TypeHash, UnitCall,
 };
 use crate::program::names::itanium::nested;
 use crate::util::budget::Budget;
@@ -44,9 +44,14 @@ pub(crate) fn find(
     let steps = Budget::new(MAX_TYPE_STEPS);
     let mut found = PointerCalls::default();
     let calls = calls(index, types, &is_known);
-    let reached = Reached::new(index, may_lead_into_group, types, &steps);
+    let called: HashSet<TypeHash> = calls.iter().flat_map(|(_, called)| called).copied().collect();
+    let is_target = |function: FuncId| may_lead_into_group[function.index()];
+    let mut targets: Vec<(TypeHash, FuncId)> = types.targets().collect();
+    targets.retain(|(id, function)| called.contains(id) && is_target(*function));
+    targets.sort_unstable();
+    let reached = TypeReach::new(index, &targets, &steps);
     // By the types of a call: the set, if it has members.
-    let mut sets: HashMap<&[TypeId], Option<u32>> = HashMap::default();
+    let mut sets: HashMap<&[TypeHash], Option<u32>> = HashMap::default();
     for (return_addr, called) in &calls {
         let set = sets.entry(called).or_insert_with(|| {
             let number = found.targets.last().map_or(0, |last| last.set + 1);
@@ -68,12 +73,12 @@ fn calls(
     index: &Index<'_, '_>,
     types: &FunctionTypes<'_>,
     is_known: &impl Fn(ImageAddr) -> bool,
-) -> Vec<(ImageAddr, Vec<TypeId>)> {
+) -> Vec<(ImageAddr, Vec<TypeHash>)> {
     let functions = &index.functions;
     // Two functions that are no group have no call in common. If a damaged file says so, neither counts.
-    let mut found: BTreeMap<ImageAddr, Option<Vec<TypeId>>> = BTreeMap::new();
-    let mut add = |return_addr: ImageAddr, called: &[TypeId]| {
-        let once = |known: &mut Option<Vec<TypeId>>| *known = None;
+    let mut found: BTreeMap<ImageAddr, Option<Vec<TypeHash>>> = BTreeMap::new();
+    let mut add = |return_addr: ImageAddr, called: &[TypeHash]| {
+        let once = |known: &mut Option<Vec<TypeHash>>| *known = None;
         found.entry(return_addr).and_modify(once).or_insert_with(|| Some(called.to_vec()));
     };
     for id in (0..functions.program.functions.len() as u32).map(FuncId) {
@@ -126,7 +131,7 @@ fn indirect<'c>(
     })
 }
 
-fn sorted(types: &[TypeId]) -> Vec<TypeId> {
+fn sorted(types: &[TypeHash]) -> Vec<TypeHash> {
     let mut all = types.to_vec();
     all.sort_unstable();
     all.dedup();
@@ -134,23 +139,16 @@ fn sorted(types: &[TypeId]) -> Vec<TypeId> {
 }
 
 /// By type: the members of groups that calls of this type may lead to, directly or by tail calls.
-struct Reached {
-    by_type: HashMap<TypeId, Vec<(GroupId, FuncId)>>,
+struct TypeReach {
+    by_type: HashMap<TypeHash, Vec<(GroupId, FuncId)>>,
 }
 
-impl Reached {
-    fn new(
-        index: &Index<'_, '_>,
-        may_lead_into_group: &[bool],
-        types: &FunctionTypes<'_>,
-        steps: &Budget,
-    ) -> Reached {
-        let mut targets: Vec<(TypeId, FuncId)> =
-            types.targets().filter(|(_, function)| may_lead_into_group[function.index()]).collect();
-        targets.sort_unstable();
-        let mut by_type: HashMap<TypeId, Vec<(GroupId, FuncId)>> = HashMap::default();
+impl TypeReach {
+    /// `targets`: functions that may lead into groups, by type; sorted.
+    fn new(index: &Index<'_, '_>, targets: &[(TypeHash, FuncId)], steps: &Budget) -> TypeReach {
+        let mut by_type: HashMap<TypeHash, Vec<(GroupId, FuncId)>> = HashMap::default();
         let mut jumps = JumpsOf::default();
-        for (id, function) in targets {
+        for &(id, function) in targets {
             let reach = index.reach(&mut jumps, function);
             if !steps.spend(1 + reach.members.len()) {
                 break;
@@ -159,7 +157,7 @@ impl Reached {
             let members = functions.flat_map(|of| index.functions.groups(of).map(move |group| (group, of)));
             by_type.entry(id).or_default().extend(members);
         }
-        Reached { by_type }
+        TypeReach { by_type }
     }
 }
 
@@ -167,8 +165,8 @@ impl Reached {
 fn set_of(
     index: &Index<'_, '_>,
     types: &FunctionTypes<'_>,
-    reached: &Reached,
-    (set, called): (u32, &[TypeId]),
+    reached: &TypeReach,
+    (set, called): (u32, &[TypeHash]),
     steps: &Budget,
 ) -> Vec<TargetKey> {
     let mut members: Vec<(GroupId, FuncId)> = Vec::new();

@@ -11,7 +11,7 @@
 //! A record has no length. So after one that cannot be read, the rest of its section is lost.
 
 use crate::diagnostics::{Diagnostics, Kind};
-use crate::model::{CallGraph, CallGraphRecord, ImageAddr, TypeId};
+use crate::model::{CallGraph, CallGraphRecord, ImageAddr, TypeHash};
 use crate::open::Arch;
 use crate::read::code::CodeSections;
 use crate::util::leb;
@@ -59,7 +59,7 @@ pub(crate) fn read(
 }
 
 impl RecordReader<'_> {
-    fn record(&mut self, called: &mut Vec<TypeId>) -> Result<CallGraphRecord, String> {
+    fn record(&mut self, called: &mut Vec<TypeHash>) -> Result<CallGraphRecord, String> {
         let version = self.fixed(1)?;
         if version != 0 {
             return Err(format!("version {version}, expected 0"));
@@ -77,10 +77,10 @@ impl RecordReader<'_> {
         let first = called.len() as u32;
         if flags & HAS_TYPES != 0 {
             for _ in 0..self.count()? {
-                called.push(TypeId(self.fixed(8)?));
+                called.push(TypeHash(self.fixed(8)?));
             }
         }
-        let type_id = (flags & IS_TARGET != 0 && own != 0).then_some(TypeId(own));
+        let type_id = (flags & IS_TARGET != 0 && own != 0).then_some(TypeHash(own));
         Ok(CallGraphRecord { entry, type_id, called: first..called.len() as u32 })
     }
 
@@ -136,13 +136,13 @@ mod tests {
         let (graph, problems) = graph(&[&both]);
         let first = CallGraphRecord {
             entry: ImageAddr(0x10),
-            type_id: Some(TypeId(0x01a4_97fb_a455_0c7a)),
+            type_id: Some(TypeHash(0x01a4_97fb_a455_0c7a)),
             called: 0..1,
         };
         // A type of 0 is none.
         let second = CallGraphRecord { entry: ImageAddr(0x20), type_id: None, called: 1..1 };
         assert_eq!((graph.records, problems), (vec![first.clone(), second], vec![]));
-        assert_eq!(graph.called, [TypeId(0xb23c_fe0c_3eb8_50a1)]);
+        assert_eq!(graph.called, [TypeHash(0xb23c_fe0c_3eb8_50a1)]);
     }
 
     #[test]

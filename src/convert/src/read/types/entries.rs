@@ -121,7 +121,7 @@ const WANTED: Wanted<Tag> = Wanted {
 
 /// A reference to another entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Target {
+pub(crate) enum TypeTarget {
     #[default]
     None,
     /// An entry of the unit, by its offset.
@@ -143,11 +143,11 @@ pub(crate) struct TypeEntry<'f> {
     next: u32,
     pub(crate) name: &'f [u8],
     /// `DW_AT_type`
-    pub(crate) of: Target,
+    pub(crate) of: TypeTarget,
     /// `DW_AT_abstract_origin` or `DW_AT_specification`
-    pub(crate) origin: Target,
+    pub(crate) origin: TypeTarget,
     /// `DW_AT_containing_type`
-    pub(crate) class: Target,
+    pub(crate) class: TypeTarget,
     /// `DW_AT_const_value`, or the number of elements of an array.
     pub(crate) number: Option<i64>,
     /// `DW_AT_byte_size`
@@ -200,9 +200,9 @@ impl<'f> TypeEntries<'f> {
                 last: 0,
                 next: 0,
                 name: b"",
-                of: Target::None,
-                origin: Target::None,
-                class: Target::None,
+                of: TypeTarget::None,
+                origin: TypeTarget::None,
+                class: TypeTarget::None,
                 number: None,
                 size: 0,
                 is_artificial: false,
@@ -293,10 +293,10 @@ impl<'f> TypeEntries<'f> {
     }
 
     /// The entry that a reference leads to.
-    pub(crate) fn target(&self, target: Target) -> Option<u32> {
+    pub(crate) fn target(&self, target: TypeTarget) -> Option<u32> {
         match target {
-            Target::Here(offset) => self.by_offset.get(&offset).copied(),
-            Target::None | Target::Elsewhere => None,
+            TypeTarget::Here(offset) => self.by_offset.get(&offset).copied(),
+            TypeTarget::None | TypeTarget::Elsewhere => None,
         }
     }
 
@@ -306,12 +306,12 @@ impl<'f> TypeEntries<'f> {
     }
 }
 
-fn target<E: Endianity>(value: &AttributeValue<Bytes<'_, E>>) -> Target {
+fn target<E: Endianity>(value: &AttributeValue<Bytes<'_, E>>) -> TypeTarget {
     match *value {
         AttributeValue::UnitRef(UnitOffset(offset)) => {
-            u32::try_from(offset).map_or(Target::Elsewhere, Target::Here)
+            u32::try_from(offset).map_or(TypeTarget::Elsewhere, TypeTarget::Here)
         }
-        _ => Target::Elsewhere,
+        _ => TypeTarget::Elsewhere,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Writes the type of a function as the name of its type information (`_ZTSFiP1SE`; Itanium C++ ABI 5.1.5), with substitutions.
 
-use crate::read::types::parts::{Part, PartId, Qualifiers, TypeParts};
+use crate::read::types::parts::{PartId, Qualifiers, TypePart, TypeParts};
 use crate::util::hash::HashMap;
 
 /// Longer names are not written.
@@ -11,31 +11,31 @@ const MAX_DEPTH: usize = 128;
 
 /// The name of the type; `None` if it is too long.
 pub(crate) fn type_name(parts: &TypeParts<'_, '_>, of: PartId) -> Option<Vec<u8>> {
-    let mut writer = Writer { parts, out: b"_ZTS".to_vec(), seen: HashMap::default() };
+    let mut writer = TypeNameWriter { parts, out: b"_ZTS".to_vec(), seen: HashMap::default() };
     writer.write(of, 0)?;
     Some(writer.out)
 }
 
-struct Writer<'p, 'e, 'f> {
+struct TypeNameWriter<'p, 'e, 'f> {
     parts: &'p TypeParts<'e, 'f>,
     out: Vec<u8>,
     /// The numbers of what a substitution may stand for, in the order in which it was written.
     seen: HashMap<PartId, usize>,
 }
 
-impl<'p, 'f> Writer<'p, '_, 'f> {
+impl<'p, 'f> TypeNameWriter<'p, '_, 'f> {
     fn write(&mut self, id: PartId, depth: usize) -> Option<()> {
         if depth > MAX_DEPTH || self.out.len() > MAX_NAME {
             return None;
         }
         let parts = self.parts;
         match parts.at(id) {
-            Part::Builtin(letters) => {
+            TypePart::Builtin(letters) => {
                 self.text(letters);
                 return Some(());
             }
-            Part::Std => return None,
-            Part::Number(of, number) => {
+            TypePart::Std => return None,
+            TypePart::Number(of, number) => {
                 self.text("L");
                 self.write(*of, depth + 1)?;
                 self.text(if *number < 0 { "n" } else { "" });
@@ -43,7 +43,7 @@ impl<'p, 'f> Writer<'p, '_, 'f> {
                 self.text("E");
                 return Some(());
             }
-            Part::Pack(all) => {
+            TypePart::Pack(all) => {
                 self.text("J");
                 all.iter().try_for_each(|of| self.write(*of, depth + 1))?;
                 self.text("E");
@@ -55,7 +55,7 @@ impl<'p, 'f> Writer<'p, '_, 'f> {
             return Some(());
         }
         match parts.at(id) {
-            Part::Named { .. } | Part::Instance { .. } => {
+            TypePart::Named { .. } | TypePart::Instance { .. } => {
                 if self.is_nested(id) {
                     self.text("N");
                     self.prefix(id, depth)?;
@@ -66,29 +66,29 @@ impl<'p, 'f> Writer<'p, '_, 'f> {
                 // Both have added it.
                 return Some(());
             }
-            Part::Qualified(qualifiers, of) => {
+            TypePart::Qualified(qualifiers, of) => {
                 self.qualifiers(*qualifiers);
                 self.write(*of, depth + 1)?;
             }
-            Part::Leading(letter, of) => {
+            TypePart::Leading(letter, of) => {
                 self.out.push(*letter);
                 self.write(*of, depth + 1)?;
             }
-            Part::Array(count, of) => {
+            TypePart::Array(count, of) => {
                 self.text("A");
                 self.text(&count.map(|count| count.to_string()).unwrap_or_default());
                 self.text("_");
                 self.write(*of, depth + 1)?;
             }
-            Part::Vector(count, of) => {
+            TypePart::Vector(count, of) => {
                 self.text(&format!("Dv{count}_"));
                 self.write(*of, depth + 1)?;
             }
-            Part::Complex(of) => {
+            TypePart::Complex(of) => {
                 self.text("C");
                 self.text(of);
             }
-            Part::Function { qualifiers, returned, parameters, ending, ref_qualifier } => {
+            TypePart::Function { qualifiers, returned, parameters, ending, ref_qualifier } => {
                 self.qualifiers(*qualifiers);
                 self.text("F");
                 self.write(*returned, depth + 1)?;
@@ -97,12 +97,12 @@ impl<'p, 'f> Writer<'p, '_, 'f> {
                 self.out.extend(*ref_qualifier);
                 self.text("E");
             }
-            Part::Member { class, of } => {
+            TypePart::Member { class, of } => {
                 self.text("M");
                 self.write(*class, depth + 1)?;
                 self.write(*of, depth + 1)?;
             }
-            Part::Builtin(_) | Part::Std | Part::Number(..) | Part::Pack(_) => return None,
+            TypePart::Builtin(_) | TypePart::Std | TypePart::Number(..) | TypePart::Pack(_) => return None,
         }
         self.add(id);
         Some(())
@@ -118,11 +118,11 @@ impl<'p, 'f> Writer<'p, '_, 'f> {
             return Some(());
         }
         match parts.at(id) {
-            Part::Std => {
+            TypePart::Std => {
                 self.text("St");
                 return Some(());
             }
-            Part::Named { scope, name } => {
+            TypePart::Named { scope, name } => {
                 if let Some(short) = self.short_name(id) {
                     self.text(short);
                     return Some(());
@@ -133,7 +133,7 @@ impl<'p, 'f> Writer<'p, '_, 'f> {
                 self.text(&name.len().to_string());
                 self.out.extend_from_slice(name);
             }
-            Part::Instance { template, arguments } => {
+            TypePart::Instance { template, arguments } => {
                 if let Some(short) = self.short_instance(*template, arguments) {
                     self.text(short);
                     return Some(());
@@ -152,17 +152,17 @@ impl<'p, 'f> Writer<'p, '_, 'f> {
     /// The name of an entity in a scope other than `std`, whose name is a nested one.
     fn is_nested(&self, id: PartId) -> bool {
         let named = match self.parts.at(id) {
-            Part::Instance { template, .. } => self.parts.at(*template),
+            TypePart::Instance { template, .. } => self.parts.at(*template),
             named => named,
         };
-        let Part::Named { scope: Some(scope), .. } = named else { return false };
-        !matches!(self.parts.at(*scope), Part::Std)
+        let TypePart::Named { scope: Some(scope), .. } = named else { return false };
+        !matches!(self.parts.at(*scope), TypePart::Std)
     }
 
     /// The name of an entity directly in `std`.
     fn in_std(&self, id: PartId) -> Option<&'f [u8]> {
-        let Part::Named { scope: Some(scope), name } = self.parts.at(id) else { return None };
-        matches!(self.parts.at(*scope), Part::Std).then_some(*name)
+        let TypePart::Named { scope: Some(scope), name } = self.parts.at(id) else { return None };
+        matches!(self.parts.at(*scope), TypePart::Std).then_some(*name)
     }
 
     /// The abbreviation of a template (Itanium C++ ABI 5.1.10).
@@ -183,9 +183,9 @@ impl<'p, 'f> Writer<'p, '_, 'f> {
             b"basic_iostream" => ("Sd", 2),
             _ => return None,
         };
-        let is_char = |id: PartId| *self.parts.at(id) == Part::Builtin("c");
+        let is_char = |id: PartId| *self.parts.at(id) == TypePart::Builtin("c");
         let is_of_char = |id: PartId, name: &[u8]| match self.parts.at(id) {
-            Part::Instance { template, arguments } => {
+            TypePart::Instance { template, arguments } => {
                 self.in_std(*template) == Some(name) && matches!(arguments[..], [of] if is_char(of))
             }
             _ => false,

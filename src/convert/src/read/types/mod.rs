@@ -14,7 +14,7 @@ mod parts;
 use md5::{Digest, Md5};
 
 use crate::diagnostics::{Diagnostics, Kind};
-use crate::model::{FunctionType, TypeId, UnitTypes};
+use crate::model::{FunctionType, TypeHash, UnitTypes};
 use crate::read::sections::bytes::Endianity;
 use crate::read::space::offset_of;
 use crate::read::types::entries::TypeEntries;
@@ -56,9 +56,9 @@ pub(crate) fn types<E: Endianity>(
 }
 
 /// The first 8 bytes of the MD5 of a text, as LLVM reads them.
-fn hash(text: &[u8]) -> TypeId {
+fn hash(text: &[u8]) -> TypeHash {
     let digest = Md5::digest(text);
-    TypeId(digest.first_chunk().map_or(0, |first| u64::from_le_bytes(*first)))
+    TypeHash(digest.first_chunk().map_or(0, |first| u64::from_le_bytes(*first)))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use crate::read::types::entries::{Tag, Target, TypeEntries, TypeEntry};
+use crate::read::types::entries::{Tag, TypeEntries, TypeEntry, TypeTarget};
 use crate::util::hash::HashMap;
 
 /// A type that is nested deeper is not made: entries may refer to each other in a circle.
@@ -27,7 +27,7 @@ pub(crate) struct Qualifiers {
 
 /// A type, a scope, or an argument of a template.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Part<'f> {
+pub(crate) enum TypePart<'f> {
     /// A fundamental type, as it is mangled.
     Builtin(&'static str),
     /// The namespace `std`.
@@ -65,15 +65,15 @@ pub(crate) enum Part<'f> {
 }
 
 /// The type of a function.
-pub(crate) struct Signature {
+pub(crate) struct FunctionSignature {
     pub(crate) of: PartId,
     pub(crate) returns_pointer: bool,
 }
 
 pub(crate) struct TypeParts<'e, 'f> {
     entries: &'e TypeEntries<'f>,
-    parts: Vec<Part<'f>>,
-    numbers: HashMap<Part<'f>, PartId>,
+    parts: Vec<TypePart<'f>>,
+    numbers: HashMap<TypePart<'f>, PartId>,
     /// By entry; `None` if it cannot be made.
     known: HashMap<u32, Option<PartId>>,
     /// What is left for this function, and for the unit without it.
@@ -90,11 +90,11 @@ impl<'e, 'f> TypeParts<'e, 'f> {
         TypeParts { entries, parts, numbers, known, steps: 0, unit_steps, is_short: false }
     }
 
-    pub(crate) fn at(&self, id: PartId) -> &Part<'f> {
+    pub(crate) fn at(&self, id: PartId) -> &TypePart<'f> {
         &self.parts[id.0 as usize]
     }
 
-    fn add(&mut self, part: Part<'f>) -> PartId {
+    fn add(&mut self, part: TypePart<'f>) -> PartId {
         let next = PartId(self.parts.len() as u32);
         let id = *self.numbers.entry(part.clone()).or_insert(next);
         if id == next {
@@ -104,7 +104,7 @@ impl<'e, 'f> TypeParts<'e, 'f> {
     }
 
     /// The type of a function; `None` if DWARF does not show it.
-    pub(crate) fn function(&mut self, function: u32) -> Option<Signature> {
+    pub(crate) fn function(&mut self, function: u32) -> Option<FunctionSignature> {
         let entries = self.entries;
         if !(entries.is_c || entries.is_cpp) {
             return None;
@@ -115,20 +115,20 @@ impl<'e, 'f> TypeParts<'e, 'f> {
         self.is_short = false;
         // The parameters are those of the last entry, which is the first declaration. The return type is that of the first entry that has
         // one: where a declaration says `auto`, the definition has the type.
-        let (mut last, mut returned) = (function, Target::None);
+        let (mut last, mut returned) = (function, TypeTarget::None);
         for _ in 0..MAX_DEPTH {
             let entry = entries.at(last);
-            if returned == Target::None {
+            if returned == TypeTarget::None {
                 returned = entry.of;
             }
             last = match entry.origin {
-                Target::None => break,
+                TypeTarget::None => break,
                 origin => entries.target(origin)?,
             };
         }
         let declaration = entries.at(last);
         // A thunk has a linkage name alone: clang describes none of its parameters. A name is missing also if the chain is too long.
-        if declaration.origin != Target::None || declaration.name.is_empty() {
+        if declaration.origin != TypeTarget::None || declaration.name.is_empty() {
             return None;
         }
         // A method that gets its object has the object's qualifiers.
@@ -138,9 +138,9 @@ impl<'e, 'f> TypeParts<'e, 'f> {
             None => Qualifiers::default(),
         };
         let returned = self.of(returned, 0)?;
-        let returns_pointer = matches!(self.at(returned), Part::Leading(..));
+        let returns_pointer = matches!(self.at(returned), TypePart::Leading(..));
         let of = self.function_type(last, qualifiers, returned, 0)?;
-        Some(Signature { of, returns_pointer })
+        Some(FunctionSignature { of, returns_pointer })
     }
 
     /// The qualifiers of the object to which a parameter `this` points.
@@ -186,7 +186,7 @@ impl<'e, 'f> TypeParts<'e, 'f> {
                     let of = self.of(child.of, depth + 1)?;
                     // Qualifiers of a parameter itself are no part of the type (C++ [dcl.fct], C 6.7.6.3).
                     parameters.push(match *self.at(of) {
-                        Part::Qualified(_, of) => of,
+                        TypePart::Qualified(_, of) => of,
                         _ => of,
                     });
                 }
@@ -207,15 +207,15 @@ impl<'e, 'f> TypeParts<'e, 'f> {
         }
         let ref_qualifier = entries.at(index).ref_qualifier;
         let parameters = parameters.into();
-        Some(self.add(Part::Function { qualifiers, returned, parameters, ending, ref_qualifier }))
+        Some(self.add(TypePart::Function { qualifiers, returned, parameters, ending, ref_qualifier }))
     }
 
     /// The type to which a reference leads; no reference means `void`.
-    fn of(&mut self, target: Target, depth: usize) -> Option<PartId> {
+    fn of(&mut self, target: TypeTarget, depth: usize) -> Option<PartId> {
         match target {
-            Target::None => Some(self.add(Part::Builtin("v"))),
-            Target::Here(_) => self.entry(self.entries.target(target)?, depth),
-            Target::Elsewhere => None,
+            TypeTarget::None => Some(self.add(TypePart::Builtin("v"))),
+            TypeTarget::Here(_) => self.entry(self.entries.target(target)?, depth),
+            TypeTarget::Elsewhere => None,
         }
     }
 
@@ -243,13 +243,13 @@ impl<'e, 'f> TypeParts<'e, 'f> {
         match entry.tag {
             Tag::Base => {
                 let part = match (entry.name, entry.size) {
-                    (b"complex" | b"_Complex", 8) => Part::Complex("f"),
-                    (b"complex" | b"_Complex", 16) => Part::Complex("d"),
-                    (name, _) => Part::Builtin(builtin(name)?),
+                    (b"complex" | b"_Complex", 8) => TypePart::Complex("f"),
+                    (b"complex" | b"_Complex", 16) => TypePart::Complex("d"),
+                    (name, _) => TypePart::Builtin(builtin(name)?),
                 };
                 Some(self.add(part))
             }
-            Tag::Unspecified if entry.name == b"decltype(nullptr)" => Some(self.add(Part::Builtin("Dn"))),
+            Tag::Unspecified if entry.name == b"decltype(nullptr)" => Some(self.add(TypePart::Builtin("Dn"))),
             Tag::Alias => self.of(entry.of, depth),
             Tag::Pointer => self.leading(b'P', entry.of, depth),
             Tag::Reference => self.leading(b'R', entry.of, depth),
@@ -275,16 +275,16 @@ impl<'e, 'f> TypeParts<'e, 'f> {
             Tag::MemberPointer => {
                 let class = self.of(entry.class, depth)?;
                 let of = self.of(entry.of, depth)?;
-                Some(self.add(Part::Member { class, of }))
+                Some(self.add(TypePart::Member { class, of }))
             }
             Tag::Named | Tag::Namespace => self.named(index, depth),
             _ => None,
         }
     }
 
-    fn leading(&mut self, letter: u8, of: Target, depth: usize) -> Option<PartId> {
+    fn leading(&mut self, letter: u8, of: TypeTarget, depth: usize) -> Option<PartId> {
         let of = self.of(of, depth)?;
-        Some(self.add(Part::Leading(letter, of)))
+        Some(self.add(TypePart::Leading(letter, of)))
     }
 
     /// The type with further qualifiers. Those of an array are of its elements.
@@ -293,20 +293,20 @@ impl<'e, 'f> TypeParts<'e, 'f> {
             return None;
         }
         Some(match self.at(of).clone() {
-            Part::Qualified(known, of) => {
+            TypePart::Qualified(known, of) => {
                 let all = Qualifiers {
                     is_restrict: known.is_restrict || more.is_restrict,
                     is_volatile: known.is_volatile || more.is_volatile,
                     is_const: known.is_const || more.is_const,
                 };
-                self.add(Part::Qualified(all, of))
+                self.add(TypePart::Qualified(all, of))
             }
-            Part::Array(count, element) => {
+            TypePart::Array(count, element) => {
                 let element = self.qualified(more, element, depth + 1)?;
-                self.add(Part::Array(count, element))
+                self.add(TypePart::Array(count, element))
             }
-            Part::Leading(b'R' | b'O', _) | Part::Function { .. } => of,
-            _ => self.add(Part::Qualified(more, of)),
+            TypePart::Leading(b'R' | b'O', _) | TypePart::Function { .. } => of,
+            _ => self.add(TypePart::Qualified(more, of)),
         })
     }
 
@@ -322,10 +322,10 @@ impl<'e, 'f> TypeParts<'e, 'f> {
         }
         if entries.at(index).is_vector {
             let [Some(count)] = counts[..] else { return None };
-            return Some(self.add(Part::Vector(count, of)));
+            return Some(self.add(TypePart::Vector(count, of)));
         }
         for count in counts.into_iter().rev() {
-            of = self.add(Part::Array(count, of));
+            of = self.add(TypePart::Array(count, of));
         }
         Some(of)
     }
@@ -346,7 +346,7 @@ impl<'e, 'f> TypeParts<'e, 'f> {
             _ => return None,
         };
         if scope.is_none() && name == b"std" && entry.tag == Tag::Namespace {
-            return Some(self.add(Part::Std));
+            return Some(self.add(TypePart::Std));
         }
         // In C, types that are declared in a struct are not in its scope.
         let scope = scope.filter(|_| entries.is_cpp);
@@ -354,13 +354,13 @@ impl<'e, 'f> TypeParts<'e, 'f> {
             Some(end) if entry.tag == Tag::Named => &name[..end],
             _ => name,
         };
-        let template = self.add(Part::Named { scope, name: simple });
+        let template = self.add(TypePart::Named { scope, name: simple });
         let arguments = self.arguments(index, depth)?;
         match (arguments.is_empty(), simple.len() == name.len()) {
             (true, true) => Some(template),
             // It has arguments, which are not described.
             (true, false) => None,
-            (false, _) => Some(self.add(Part::Instance { template, arguments: arguments.into() })),
+            (false, _) => Some(self.add(TypePart::Instance { template, arguments: arguments.into() })),
         }
     }
 
@@ -374,17 +374,17 @@ impl<'e, 'f> TypeParts<'e, 'f> {
                 Tag::TemplateValue => {
                     let of = self.of(child.of, depth)?;
                     // An argument that is a pointer or an object is no number.
-                    if !matches!(self.at(of), Part::Builtin(_) | Part::Named { .. }) {
+                    if !matches!(self.at(of), TypePart::Builtin(_) | TypePart::Named { .. }) {
                         return None;
                     }
-                    self.add(Part::Number(of, child.number?))
+                    self.add(TypePart::Number(of, child.number?))
                 }
                 Tag::TemplatePack => {
                     if depth > MAX_DEPTH {
                         return None;
                     }
                     let pack = self.arguments(at, depth + 1)?.into();
-                    self.add(Part::Pack(pack))
+                    self.add(TypePart::Pack(pack))
                 }
                 Tag::Other => return None,
                 // Members.

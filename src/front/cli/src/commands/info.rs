@@ -175,7 +175,7 @@ fn folded(file: &SymbolFile<'_>, conversion: &Value) -> Result<Folded, Error> {
         ("VtableKeys", file.records().methods().count().into()),
         ("SlotKeys", file.records().slot_calls().count().into()),
         ("OverriderKeys", file.records().overriders().count().into()),
-        ("VirtualCallsWithSet", file.records().dispatches().count().into()),
+        ("CallsWithSet", file.records().dispatches().count().into()),
         ("TargetKeys", file.records().targets().count().into()),
         ("GuessedCalls", file.records().guesses()?.len().into()),
         ("ObjectPointers", objects.into()),
