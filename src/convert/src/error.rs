@@ -29,6 +29,16 @@ pub enum ConvertError {
         /// How much memory that is.
         error: TooMuch,
     },
+    /// A Breakpad symbol file has lines that cannot be read.
+    #[error("{}:{line}: {problem}", path.display())]
+    Breakpad {
+        /// The file.
+        path: PathBuf,
+        /// The line at which reading ended, from 1.
+        line: usize,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// The output could not be written. [`convert`](crate::convert()) leaves no part of it;
     /// [`convert_to`](crate::convert_to) and [`convert_bytes`](crate::convert_bytes) may have written a part.
     #[error("{}: cannot write: {error}", path.display())]

@@ -20,6 +20,10 @@ pub struct Identity {
     /// A hash of all that a symbol file is made of: loaded contents, symbols and debug information. Two programs that differ in any of
     /// these have different ones. Empty where there is a build id, which says the same and costs nothing.
     pub content: Vec<u8>,
+    /// The identifier in the MODULE record of a Breakpad symbol file, of which `build_id` may lack the last part; else empty.
+    pub debug_id: String,
+    /// The name of the program in a Breakpad symbol file, whose own name is another; else empty.
+    pub name: String,
     /// The first page of `.text`, of which crash reporters make an identity where there is no build id; empty without such a section.
     pub text: Vec<u8>,
     /// The program is big-endian.
@@ -45,6 +49,10 @@ pub struct Identity {
 /// # Errors
 /// The program cannot be opened, or is damaged.
 pub fn identify(input: &Path, options: &Options) -> Result<Identity, ConvertError> {
+    #[cfg(feature = "import")]
+    if crate::import::is_symbol_file(input) {
+        return crate::import::identify(crate::open::ProgramSource::Path(input));
+    }
     let mut open_options = options.open();
     open_options.separate = false;
     let files = Files::default();
@@ -57,6 +65,8 @@ pub fn identify(input: &Path, options: &Options) -> Result<Identity, ConvertErro
     Ok(Identity {
         build_id: image.build_id.to_vec(),
         content,
+        debug_id: String::new(),
+        name: String::new(),
         text: text.unwrap_or_default(),
         big_endian: image.arch.big_endian,
         mach_o: image.format == Format::MachO,

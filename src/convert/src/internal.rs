@@ -26,6 +26,9 @@ pub mod open {
     };
 }
 
+// `foldsym import` takes these files of a folder, and no others.
+#[cfg(feature = "import")]
+pub use crate::import::is_symbol_file;
 // A search decides whether several files are one program.
 pub use crate::identity::are_of_one_program;
 // The command and the Python module write reports, tables and exported files as `convert` writes its file.

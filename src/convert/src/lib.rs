@@ -46,6 +46,8 @@ mod diagnostics;
 mod encode;
 pub mod error;
 mod identity;
+#[cfg(feature = "import")]
+mod import;
 #[doc(hidden)]
 pub mod internal;
 mod keys;

@@ -7,6 +7,8 @@ use std::time::Instant;
 use crate::diagnostics::Kind;
 use crate::encode::Encoded;
 use crate::error::ConvertError;
+#[cfg(feature = "import")]
+use crate::import;
 use crate::keys;
 use crate::loaded::Loaded;
 use crate::merge::{self, Merged, Merging, Sizes};
@@ -29,6 +31,11 @@ pub(crate) fn produce(
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<Report, ConvertError> {
+    #[cfg(feature = "import")]
+    if import::is_import(source) {
+        let work = || import::produce(source, &files, write, options, progress);
+        return options.on_threads(work)?;
+    }
     let work = || {
         // A program in memory has no folder in which its debug files could be.
         let alone = matches!(source, ProgramSource::Bytes(..));

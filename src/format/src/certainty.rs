@@ -7,7 +7,8 @@
 #[non_exhaustive]
 pub enum Reason {
     /// The program's symbol table lacks its local symbols or is missing, and with them may have gone the name of a function
-    /// that the linker folded, or that the compiler of code without debug information merged.
+    /// that the linker folded, or that the compiler of code without debug information merged. Also of what was imported from a
+    /// Breakpad symbol file, which has no symbol table.
     Stripped = 1,
     /// The linker may fold functions, and a plain name (of C, of assembly code) is at the address. Nothing shows
     /// whether they are names of one function or of several that were folded.
@@ -15,7 +16,8 @@ pub enum Reason {
     /// The linker may fold functions, and the line table has a sequence for this code that no function has.
     UnclaimedLines = 3,
     /// The compiler of the function's unit merges equal functions and leaves neither a name nor an entry of a merged one (rustc, Swift,
-    /// `-fmerge-functions`, link-time optimization of gcc).
+    /// `-fmerge-functions`, link-time optimization of gcc). Or a Breakpad symbol file marks the code as that of several symbols (`m`), and
+    /// does not name them.
     MergedWithoutTrace = 4,
     /// The compiler may have merged functions and left jumps in their places. The code that would show these jumps is missing (a debug file
     /// without code), or of a processor whose code is not read.

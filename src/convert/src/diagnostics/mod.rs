@@ -110,6 +110,22 @@ named! {
         BadString => "bad_string",
         /// An inlined subroutine below the deepest level that is kept: its code counts as its ancestor's.
         TooDeep => "too_deep",
+        /// A line of a Breakpad symbol file that cannot be read: left out.
+        BadRecord => "bad_record",
+        /// An INLINE record of a Breakpad symbol file that is more than one level below the record before it, or a range of one
+        /// without code inside of its parent: left out.
+        StrayInline => "stray_inline",
+        /// A FUNC, line or STACK CFI INIT record of a Breakpad symbol file whose code an earlier one has: it keeps the rest of its
+        /// code, if there is any.
+        OverlappingRecord => "overlapping_record",
+        /// A FUNC or PUBLIC record of a Breakpad symbol file with a name that its address has already: left out.
+        RepeatedName => "repeated_name",
+        /// A PUBLIC record of a Breakpad symbol file inside of a FUNC: it has no code there.
+        HiddenPublic => "hidden_public",
+        /// A STACK WIN record of a Breakpad symbol file: no `.fsym` has a place for it.
+        StackWin => "stack_win",
+        /// Rules of a STACK CFI record that DWARF cannot express: their registers are unknown there, or the code has no row.
+        InexpressibleFrame => "inexpressible_frame",
         /// A unit that needs a `.dwo` that was not found: functions from symbols, no inlines.
         MissingDwo => "missing_dwo",
         /// A unit whose `.dwo` belongs to another build: treated as missing.

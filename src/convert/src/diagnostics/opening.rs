@@ -54,6 +54,11 @@ pub enum OpenDiagnosticKind {
     /// The file has a program's debug information but not its code. Without the code foldsym cannot see which functions a
     /// compiler merged or where functions jump. So answers are less certain than with the program, and few are `exact`.
     NoCode,
+    /// The file was made from a symbol file of another format, which has neither code nor a symbol table. So answers are less certain
+    /// than with the program.
+    Imported,
+    /// The CODE_ID of a Breakpad symbol file is of another program than its MODULE.
+    OtherCodeId,
     /// Entries of a container of GPU code that are not ELF files (bitcode, SPIR-V, archives); they were skipped.
     DeviceCodeNotElf,
 }
@@ -99,6 +104,8 @@ impl OpenDiagnosticKind {
             | Kind::SupplementaryNotFound
             | Kind::PathRefused
             | Kind::NoCode
+            | Kind::Imported
+            | Kind::OtherCodeId
             | Kind::DeviceCodeNotElf => false,
         }
     }

@@ -347,7 +347,7 @@ impl<'f> Take<'f> for Merging<'f> {
 }
 
 /// The path with the first prefix that fits replaced. A prefix ends at a component.
-fn remapped(path: Vec<u8>, remap_path: &[(Vec<u8>, Vec<u8>)]) -> Vec<u8> {
+pub(crate) fn remapped(path: Vec<u8>, remap_path: &[(Vec<u8>, Vec<u8>)]) -> Vec<u8> {
     for (old, new) in remap_path {
         if let Some(rest) = path.strip_prefix(old.as_slice())
             && (rest.is_empty() || rest[0] == b'/' || old.ends_with(b"/"))

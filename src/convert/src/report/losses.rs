@@ -41,6 +41,8 @@ pub enum WarningKind {
     NoCode,
     /// A linked program without a build id: nothing proves that a file belongs to it.
     NoBuildId,
+    /// Records of a Breakpad symbol file for which a `.fsym` has no place.
+    NotKept,
 }
 
 impl WarningKind {
@@ -62,13 +64,14 @@ impl WarningKind {
             Self::LostSections => "lost_sections",
             Self::NoCode => "no_code",
             Self::NoBuildId => "no_build_id",
+            Self::NotKept => "not_kept",
         }
     }
 
     /// True if the program has or refers to debug information that is not in the file. A program without debug information loses
-    /// none, and a program without code or build id keeps all of it.
+    /// none, and a program without code or build id keeps all of it. Rules for unwinding are no debug information.
     pub fn is_loss(self) -> bool {
-        !matches!(self, Self::NoDebugInfo | Self::NoCode | Self::NoBuildId)
+        !matches!(self, Self::NoDebugInfo | Self::NoCode | Self::NoBuildId | Self::NotKept)
     }
 }
 
@@ -148,8 +151,16 @@ impl Report {
         add(WarningKind::LostSections, count, format!("{count} {what}, the first: {first}"));
         let (count, first) = noted(&self.notes, |kind| kind == OpenDiagnosticKind::NoCode);
         add(WarningKind::NoCode, count, format!("no code, so answers are less sure: {first}"));
-        // An object file has no build id: the linker writes it.
-        if self.is_linked && self.build_id.is_empty() {
+        for (kinds, what) in [
+            (STACK_WIN, "STACK WIN records are left out: a .fsym has no place for them"),
+            (INEXPRESSIBLE, "STACK CFI rules are left out: a .fsym cannot express them"),
+        ] {
+            let (count, first) = counted(&self.diagnostics, kinds);
+            add(WarningKind::NotKept, count, format!("{count} {what}; the first {first}"));
+        }
+        // An object file has no build id: the linker writes it. The PDB of a Windows program has another identifier.
+        let imported = self.notes.iter().any(|note| note.kind == OpenDiagnosticKind::Imported);
+        if self.is_linked && self.build_id.is_empty() && !imported {
             let message =
                 "no build id, so nothing proves that a symbol file belongs to it (link with --build-id)";
             add(WarningKind::NoBuildId, 1, message.to_owned());
@@ -205,9 +216,11 @@ impl ConversionRecord {
         debug_file.into_iter().chain(others).collect()
     }
 
-    /// False if the file was made from a debug file without the code of the program, so that its answers are less sure.
+    /// False if the file was made from a debug file without the code of the program, or from a symbol file, so that its answers are
+    /// less sure.
     pub fn has_code(&self) -> bool {
-        !self.notes.iter().any(|note| kind_of(note) == Some(OpenDiagnosticKind::NoCode))
+        use OpenDiagnosticKind::{Imported, NoCode};
+        !self.notes.iter().any(|note| matches!(kind_of(note), Some(NoCode | Imported)))
     }
 }
 
@@ -256,6 +269,7 @@ fn kind_of(note: &str) -> Option<OpenDiagnosticKind> {
         Open::PackageUnreadable,
         Open::SupplementaryNotFound,
         Open::NoCode,
+        Open::Imported,
     ];
     let name = |text: &str| text.split(' ').next().map(str::to_owned);
     kinds.into_iter().find(|kind| name(&kind.to_string()) == name(note))
@@ -272,6 +286,8 @@ const LOST_UNITS: &Ranked = &[
 ];
 
 const DAMAGED_PARTS: &Ranked = &[
+    &[Kind::BadRecord],
+    &[Kind::StrayInline],
     &[Kind::BadRanges, Kind::BadLowPc],
     &[Kind::BadCallTable],
     &[Kind::BadCallSlot],
@@ -286,6 +302,9 @@ const DAMAGED_PARTS: &Ranked = &[
     &[Kind::BadCallGraph],
     &[Kind::BadExpression],
 ];
+
+const STACK_WIN: &Ranked = &[&[Kind::StackWin]];
+const INEXPRESSIBLE: &Ranked = &[&[Kind::InexpressibleFrame]];
 
 fn is_relocation(kind: OpenDiagnosticKind) -> bool {
     matches!(kind, OpenDiagnosticKind::UnknownRelocation { .. } | OpenDiagnosticKind::BadRelocation)
