@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use breakpad_symbols::{FrameWalker, SymbolFile as Breakpad};
-use foldsym_convert::{NoProgress, Options, convert};
+use foldsym_convert::report::WarningKind;
+use foldsym_convert::{NoProgress, Options, convert, convert_bytes};
 use foldsym_exchange::{BreakpadModule, write_breakpad};
 use foldsym_lookup::SymbolFile;
 use foldsym_unwind::{Cfa, Row, Rule};
@@ -89,6 +90,20 @@ fn expected(row: &Row<'_>) -> Option<(u64, u64, HashMap<String, u64>)> {
     Some((cfa, returns_to, set))
 }
 
+/// The rows of an imported file: first address, the address after the last, and what the row says.
+#[expect(clippy::type_complexity, reason = "a row of a table of this test")]
+fn imported(text: &[u8]) -> Vec<(u64, u64, Option<(u64, u64, HashMap<String, u64>)>)> {
+    let options = Options::default().with(|options| options.unwind = true);
+    let mut bytes = Vec::new();
+    let report = convert_bytes(Path::new("program.sym"), text, &mut bytes, &options, &NoProgress).unwrap();
+    assert!(report.warnings().iter().all(|warning| warning.kind != WarningKind::NotKept));
+    let file = SymbolFile::open(&bytes).unwrap();
+    let mut rows = Vec::new();
+    let unwind = file.unwind().unwrap().unwrap();
+    unwind.each_row(&mut |row| rows.push((row.start, row.end, expected(row)))).unwrap();
+    rows
+}
+
 /// Compares the first and the last byte of each row of a program; gives how many rows there are and how many were left out.
 fn compare(program: &Path) -> (usize, usize) {
     let folder = tempfile::tempdir().unwrap();
@@ -105,6 +120,7 @@ fn compare(program: &Path) -> (usize, usize) {
     let mut out = Vec::new();
     let summary = write_breakpad(&file, &module, &|_| None, Some(&unwind), &mut out).unwrap();
     let symbols = Breakpad::from_bytes(&out).unwrap();
+    let imported = imported(&out);
     let (mut rows, mut left_out) = (0, 0);
     let base = file.image_base().0;
     // Where a program is linked to 0, its first byte is at an address all the same.
@@ -130,6 +146,19 @@ fn compare(program: &Path) -> (usize, usize) {
                         != Some(*value)
                 });
                 assert_eq!(walker.set, *set, "{pc:#x}");
+                // What `foldsym import` makes of the same record.
+                let after = imported.partition_point(|(start, ..)| *start <= pc - base);
+                let (_, end, Some((own_cfa, own_return, own))) = &imported[after - 1] else {
+                    panic!("{pc:#x}: no row")
+                };
+                assert!(pc - base < *end, "{pc:#x}");
+                assert_eq!((own_cfa, own_return), (cfa, returns_to), "{pc:#x}");
+                let mut own = own.clone();
+                own.retain(|name, value| {
+                    NAMES.iter().position(|known| known == name).map(|number| held(number as u64))
+                        != Some(*value)
+                });
+                assert_eq!(own, *set, "{pc:#x}");
             }
         })
         .unwrap();
