@@ -149,7 +149,7 @@ pub fn convert_into(
 }
 
 /// The id under which a store keeps a program: the build id, else the hash of its contents. The entry's information has that hash, and the
-/// id that crash reporters derive from the code.
+/// id by which crash reporters know the program: that of its PDB, or the one that they derive from the code.
 ///
 /// # Errors
 /// The build id is longer than a store takes.
@@ -160,10 +160,13 @@ pub fn entry_of(identity: &Identity) -> Result<(BuildId, EntryInfo), IdError> {
     }
     let id = BuildId::new(&identity.content)?;
     info.derived_id = Some(id.clone());
-    info.debug_id = text_id(&identity.text).map(|code| match identity.mach_o {
+    // Of a Breakpad symbol file of a Windows program: reports have the identifier of its PDB.
+    let stated = DebugId::parse(&identity.debug_id).ok();
+    let derived = text_id(&identity.text).map(|code| match identity.mach_o {
         true => DebugId::of_mach_o(&code),
         false => DebugId::of_elf(&code, identity.big_endian),
     });
+    info.debug_id = stated.or(derived);
     Ok((id, info))
 }
 

@@ -90,6 +90,7 @@ fn parquet_option(args: impl Iterator<Item = std::ffi::OsString>) -> Option<&'st
 fn perform(command: &Command) -> Result<u8, Failure> {
     match command {
         Command::Convert(args) => convert::run(args),
+        Command::Import(args) => convert::import(args),
         Command::Lookup(args) => lookup::run(args),
         Command::Stack(args) => stack::run(args),
         Command::Filter(args) => filter::run(args),

@@ -7,10 +7,10 @@ use glob::Pattern as Glob;
 
 /// The headings of options that few people need.
 const WHERE: &str = "Where debug information is";
-const STORES: &str = "Stores";
-const FOLDERS: &str = "Folders";
-const CONTENTS: &str = "What the file has besides functions and lines";
-const CHECKS: &str = "Reports and checks";
+pub(super) const STORES: &str = "Stores";
+pub(super) const FOLDERS: &str = "Folders";
+pub(super) const CONTENTS: &str = "What the file has besides functions and lines";
+pub(super) const CHECKS: &str = "Reports and checks";
 
 /// Options that select a part of a program, and say where its other files are.
 #[derive(Args)]
@@ -147,6 +147,9 @@ pub(crate) struct Convert {
     /// No progress bar and no summary; warnings are printed
     #[arg(long, short, help_heading = CHECKS)]
     pub(crate) quiet: bool,
+    /// The inputs are Breakpad symbol files: the command is `import`.
+    #[arg(skip)]
+    pub(crate) import: bool,
 }
 
 /// As the converter has it.
@@ -156,12 +159,12 @@ const MAX_THREADS: usize = foldsym_convert::Options::MAX_THREADS;
 #[cfg(not(feature = "convert"))]
 const MAX_THREADS: usize = 1024;
 
-fn thread_count(text: &str) -> Result<usize, String> {
+pub(super) fn thread_count(text: &str) -> Result<usize, String> {
     let count = text.parse().ok().filter(|&count| count <= MAX_THREADS);
     count.ok_or_else(|| format!("expected a number up to {MAX_THREADS}"))
 }
 
-fn glob(text: &str) -> Result<Glob, String> {
+pub(super) fn glob(text: &str) -> Result<Glob, String> {
     Glob::new(text).map_err(|error| error.to_string())
 }
 
@@ -169,7 +172,7 @@ fn path_pair(text: &str) -> Result<(PathBuf, PathBuf), String> {
     text_pair(text).map(|(old, new)| (old.into(), new.into()))
 }
 
-fn text_pair(text: &str) -> Result<(String, String), String> {
+pub(super) fn text_pair(text: &str) -> Result<(String, String), String> {
     // The first `=` ends OLD: NEW may contain more of them.
     match text.split_once('=') {
         Some((old, new)) if !old.is_empty() => Ok((old.to_owned(), new.to_owned())),

@@ -2,6 +2,7 @@
 
 mod answering;
 mod convert;
+mod import;
 #[cfg(feature = "serve")]
 pub(crate) mod serve;
 mod signing;
@@ -17,6 +18,7 @@ use clap_complete::Shell;
 use answering::{AS_LLVM, number_argument};
 pub(crate) use answering::{Answering, Functions, Marks};
 pub(crate) use convert::{Convert, Reading};
+pub(crate) use import::Import;
 pub(crate) use signing::{SignatureOptions, SignatureShown};
 use sources::SOURCES;
 pub(crate) use sources::{Callers, Filter, Sources, Style, Symbolize, Words};
@@ -45,6 +47,8 @@ be read or written, or a folder without a program; 4 some of several inputs fail
 pub(crate) enum Command {
     /// Converts programs with debug information into .fsym files
     Convert(Box<Convert>),
+    /// Turns Breakpad symbol files (dump_syms) into .fsym files
+    Import(Box<Import>),
     /// Prints function, file and line of each address, with inlined frames
     Lookup(Lookup),
     /// Symbolizes whole stacks, and names the folded functions that ran

@@ -19,6 +19,10 @@ pub(crate) mod convert {
     pub(crate) fn run(_: &crate::args::Convert) -> Result<u8, super::Failure> {
         Err(super::needs_converter("convert"))
     }
+
+    pub(crate) fn import(_: &crate::args::Import) -> Result<u8, super::Failure> {
+        Err(super::needs_converter("import"))
+    }
 }
 
 pub(crate) mod export {

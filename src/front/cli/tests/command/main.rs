@@ -27,6 +27,7 @@ mod gpu;
 mod greedy;
 mod groups;
 mod help;
+mod import;
 mod inputs;
 mod keys;
 mod levels;

@@ -5,6 +5,7 @@ use std::fs::{DirEntry, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use foldsym_convert::internal::is_symbol_file;
 use foldsym_store::open_regular;
 use glob::{MatchOptions, Pattern};
 
@@ -61,6 +62,8 @@ fn path_of(bytes: &[u8]) -> PathBuf {
 pub(super) struct InputFilter<'p> {
     pub(super) include: &'p [Pattern],
     pub(super) exclude: &'p [Pattern],
+    /// Breakpad symbol files are wanted, and no programs.
+    pub(super) symbol_files: bool,
 }
 
 impl InputFilter<'_> {
@@ -125,7 +128,7 @@ pub(super) fn walk(folder: &Path, filter: InputFilter<'_>, mut found: impl FnMut
             continue;
         }
         // A bundle is one input, so the walk does not enter it.
-        let is_bundle = kind.is_dir() && is_bundle(&path);
+        let is_bundle = kind.is_dir() && is_bundle(&path) && !filter.symbol_files;
         if kind.is_dir() && !is_bundle {
             // `--include` does not apply to folders: a folder that does not match may contain files that do.
             if filter.excludes(&place) {
@@ -139,6 +142,9 @@ pub(super) fn walk(folder: &Path, filter: InputFilter<'_>, mut found: impl FnMut
             found(Found::Other);
         } else if is_bundle {
             found(Found::Program { path, name, below });
+        } else if kind.is_file() && filter.symbol_files {
+            let is_wanted = is_symbol_file(&path);
+            found(if is_wanted { Found::Program { path, name, below } } else { Found::Other });
         } else if kind.is_file() {
             match kind_of(&path) {
                 Ok(FolderFile::Program) => found(Found::Program { path, name, below }),
@@ -311,7 +317,7 @@ mod tests {
         let patterns =
             |text: &[&str]| -> Vec<Pattern> { text.iter().map(|text| Pattern::new(text).unwrap()).collect() };
         let (include, exclude) = (patterns(&["*.so", "bin/*"]), patterns(&["lib/old/*", "x*"]));
-        let filter = InputFilter { include: &include, exclude: &exclude };
+        let filter = InputFilter { include: &include, exclude: &exclude, symbol_files: false };
         for (path, taken) in [
             ("a.so", true),
             ("deep/er/a.so", true),

@@ -1,4 +1,4 @@
-//! `foldsym convert`: turns programs into `.fsym` files, several at once.
+//! `foldsym convert`: turns programs into `.fsym` files, several at once. `foldsym import` does so with Breakpad symbol files.
 
 mod companions;
 mod inputs;
@@ -15,7 +15,7 @@ use std::sync::Mutex;
 use foldsym_convert::Options;
 use foldsym_store::debuginfod_cache;
 
-use crate::args::{Convert, Reading};
+use crate::args::{Convert, Import, Reading};
 use crate::io::escape::push_escaped;
 use crate::io::failure::Failure;
 use crate::io::progress::Bar;
@@ -53,6 +53,11 @@ pub(crate) fn run(args: &Convert) -> Result<u8, Failure> {
     run::all(&plan.jobs, (&options, store.as_ref()), &bar, &|job, result| lock().done(job, result));
     bar.clear();
     Ok(ledger.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).end())
+}
+
+/// Turns Breakpad symbol files into `.fsym` files, as `convert` does with programs.
+pub(crate) fn import(args: &Import) -> Result<u8, Failure> {
+    run(&args.conversion())
 }
 
 /// Fails if a folder that an option names is not there: its files would only seem to be missing.

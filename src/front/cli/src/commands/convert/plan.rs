@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
 use foldsym_convert::DevicePlace;
+use foldsym_convert::internal::is_symbol_file;
 use foldsym_convert::internal::open::{DeviceCode, Files, Part, device_code, parts};
 
 use super::inputs::{self, Found, InputFilter, begins_like_elf, is_archive, is_folder};
@@ -173,7 +174,8 @@ impl Plan {
     }
 
     fn fill(&mut self, args: &Convert, inputs: &[PathBuf], out_dir: &Path) -> Result<(), Failure> {
-        let filter = InputFilter { include: &args.include, exclude: &args.exclude };
+        let filter =
+            InputFilter { include: &args.include, exclude: &args.exclude, symbol_files: args.import };
         for (argument, input) in inputs.iter().enumerate() {
             if !is_folder(input) {
                 let name = input
@@ -203,6 +205,7 @@ impl Plan {
             if (self.jobs.len(), self.refused.len()) == (before.0, before.1) {
                 let passed_over = self.passed_over.since(before.2);
                 let what = match passed_over.words().as_slice() {
+                    _ if args.import => "no Breakpad symbol file in this folder".to_owned(),
                     [] => "an empty folder, expected programs in it".to_owned(),
                     _ if passed_over
                         == (PassedOver { others: passed_over.others, ..PassedOver::default() }) =>
@@ -245,6 +248,16 @@ impl Plan {
                 argument,
             });
         };
+        if args.import {
+            if is_symbol_file(&input) || !input.exists() {
+                // The conversion says why a file that is not there cannot be opened.
+                job(Which::Whole, None);
+            } else {
+                let failure = Failure::input(&input, NO_SYMBOL_FILE);
+                self.refused.push(Refused { input, failure, unreadable: false });
+            }
+            return;
+        }
         let files = Files::default();
         let chosen = args.reading.target.is_some();
         // `--arch` chooses one slice, which is one program.
@@ -366,6 +379,8 @@ impl Plan {
     }
 }
 
+const NO_SYMBOL_FILE: &str = "not a Breakpad symbol file, whose first line begins with MODULE";
+
 /// The one conversion of a command without `--out-dir`: to `-o`, or beside the input.
 fn single(args: &Convert, inputs: &[PathBuf]) -> Result<Job, Failure> {
     let [input] = inputs else {
@@ -376,6 +391,9 @@ fn single(args: &Convert, inputs: &[PathBuf]) -> Result<Job, Failure> {
     };
     if is_folder(input) {
         return Err(Failure::usage(format!("{}: a folder needs --out-dir", input.display())));
+    }
+    if args.import && input.exists() && !is_symbol_file(input) {
+        return Err(Failure::input(input, NO_SYMBOL_FILE));
     }
     let output = args.output.clone().unwrap_or_else(|| {
         let mut name = input.clone().into_os_string();

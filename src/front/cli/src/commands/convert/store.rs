@@ -69,7 +69,10 @@ impl Target {
     pub(super) fn convert(&self, job: &Job, options: &Options, bar: &Bar) -> Result<Stored, Failure> {
         let identity = foldsym_convert::identify(&job.input, options)?;
         let (id, mut info) = entry_of(&identity).map_err(|error| Failure::input(&job.input, error))?;
-        info.name = job.input.file_name().and_then(|name| name.to_str()).map(str::to_owned);
+        // A symbol file has the program's name.
+        let stated = Some(identity.name.clone()).filter(|name| !name.is_empty());
+        let own = || job.input.file_name().and_then(|name| name.to_str()).map(str::to_owned);
+        info.name = stated.or_else(own);
         info.converter = Some(concat!("foldsym ", env!("CARGO_PKG_VERSION")).to_owned());
         info.releases.clone_from(&self.releases);
         let stored = convert_into(&self.store, (&job.input, &id), info, (options, self.force), bar)?;
