@@ -14,7 +14,7 @@ use crate::report::Report;
 use crate::util::output::{replaceable, write_whole};
 
 /// Converts one program into one `.fsym` file, written beside its final name and renamed. If that name is a symbolic
-/// link, the link stays and its target is replaced.
+/// link, the link stays and its target is replaced. With the feature `import` the program may be a Breakpad symbol file.
 ///
 /// ```
 /// use std::path::Path;

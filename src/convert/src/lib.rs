@@ -34,7 +34,8 @@
 //! The modules are the steps in order. `open` finds and maps files, `read` decodes DWARF one unit at a time, `merge`
 //! gives equal names of several units one id, `recover` finds the code of erased functions, `place` decides who owns
 //! each range of code, `keys` finds which folded function a call or an object runs, and `encode` writes the file.
-//! `pipeline` calls them; `loaded` runs `keys` beside `encode`. Only `open` names the `object` crate. Only `read`, and
+//! `pipeline` calls them; `loaded` runs `keys` beside `encode`. With the feature `import`, `import` makes a program of a Breakpad
+//! symbol file in place of the steps up to `place`. Only `open` names the `object` crate. Only `read`, and
 //! `verify::by_addr2line` for the second reader, name `gimli`.
 
 #![warn(missing_docs)]

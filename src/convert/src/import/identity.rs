@@ -85,7 +85,7 @@ fn debug_id(id: &[u8]) -> Option<([u8; 16], u32)> {
 
 /// The bytes of hexadecimal digits; `None` for other text, and for more bytes than an id has.
 fn hex(text: &[u8]) -> Option<Vec<u8>> {
-    if text.len() % 2 != 0 || text.len() > 128 {
+    if !text.len().is_multiple_of(2) || text.len() > 128 {
         return None;
     }
     let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);

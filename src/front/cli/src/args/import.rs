@@ -17,7 +17,7 @@ Lines that cannot be read are left out, with a warning; after 100 of them the fi
 Examples:
   dump_syms app.pdb --inlines > app.sym
   foldsym import app.sym                                writes app.sym.fsym
-  foldsym import symbols/ --store /srv/symbols --unwind the folder of a symbol server: NAME/DEBUGID/NAME.sym")]
+  foldsym import server/ --store /srv/symbols --unwind    a symbol server's files")]
 pub(crate) struct Import {
     /// Breakpad symbol files; folders, of which these files are taken; @FILE lists some, one a line (@- on standard input)
     #[arg(required = true, value_name = "INPUT")]

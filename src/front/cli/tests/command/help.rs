@@ -118,7 +118,8 @@ const ELSEWHERE: [(&str, &str); 9] = [
 
 /// Words of examples that need what a test does not have: storage, a server, other people's tools, and reports that only a
 /// machine in trouble writes.
-const NOT_RUN: [&str; 11] = [
+const NOT_RUN: [&str; 12] = [
+    "dump_syms",
     "s3://",
     "foldsym serve",
     "curl",
@@ -147,6 +148,9 @@ fn folder_for_examples(folder: &Path) {
     for library in ["libfoo.so", "build/libbar.so"] {
         copy("inline.clang-shared-dynsym-dwarf", library);
     }
+    let breakpad = "../breakpad/basic.full.inlines.sym";
+    copy(breakpad, "app.sym");
+    copy(breakpad, "server/basic.full/20AD60B0B4C68177552708AA192E77390/basic.full.sym");
     copy("gpu.containers.set/two.bundle", "bundle");
     copy("inline.gcc-dwarf5", "unwound");
     let texts = [

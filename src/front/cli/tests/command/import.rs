@@ -7,7 +7,6 @@ use crate::common;
 use std::path::Path;
 
 use common::{file, foldsym, foldsym_with};
-use serde_json::Value;
 
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
@@ -85,25 +84,10 @@ fn a_windows_program_is_found_by_the_identifier_of_its_pdb() {
     assert!(answer.to_string().contains("\"likely\""), "{ran:?}");
 }
 
-/// Names, files and lines of all frames of a report.
+/// The lines of all frames of a report.
 fn frames(store: &Path, dump: &str) -> Vec<String> {
-    let report = foldsym(&["symbolize", "--json", "--store", text(store), dump]).json();
-    let mut found = Vec::new();
-    let mut left: Vec<&Value> = report.iter().rev().collect();
-    // All objects with a function, in order.
-    while let Some(value) = left.pop() {
-        match value {
-            Value::Array(values) => left.extend(values.iter().rev()),
-            Value::Object(members) => {
-                if let Some(name) = members.get("linkage").and_then(Value::as_str) {
-                    found.push(format!("{name} {} {}", members["file"], members["line"]));
-                }
-                left.extend(members.values().rev());
-            }
-            _ => {}
-        }
-    }
-    found
+    let ran = foldsym(&["symbolize", "--store", text(store), dump]);
+    ran.out.lines().filter(|line| line.starts_with('#')).map(|line| line.replace(text(store), "")).collect()
 }
 
 #[test]
@@ -121,8 +105,12 @@ fn a_minidump_is_walked_by_the_rows_of_an_imported_file() {
     published("convert", &program, &stores[0]);
     published("import", &sym, &stores[1]);
     let [converted, imported] = [&stores[0], &stores[1]].map(|store| frames(store, text(&dump)));
-    assert!(converted.len() >= 4, "{converted:?}");
-    assert_eq!(imported, converted);
+    assert!(converted.len() >= 6 && converted.len() == imported.len(), "{imported:#?} {converted:#?}");
+    // A Breakpad file has one name of folded functions, and no calls that tell them apart.
+    let differing: Vec<_> = imported.iter().zip(&converted).filter(|(one, other)| one != other).collect();
+    let [(own, exact)] = differing[..] else { panic!("{differing:#?}") };
+    assert!(own.contains(" in save_player(int) at ") && !own.contains('['), "{own}");
+    assert!(exact.contains(" in save_world(int) [exact: direct_call] at "), "{exact}");
 
     // One build id: the file of the program replaces the imported one, and not the other way round.
     published("import", &sym, &stores[2]);
@@ -131,5 +119,5 @@ fn a_minidump_is_walked_by_the_rows_of_an_imported_file() {
     published("import", &sym, &stores[2]);
     let id = foldsym(&["store", "list", text(&stores[2]), "--json"]).json()[0]["Path"].clone();
     let info = foldsym(&["info", id.as_str().unwrap()]).out;
-    assert!(!info.contains("Imported"), "{info}");
+    assert!(info.contains("CallsWithKey     3\n"), "{info}");
 }
