@@ -51,7 +51,16 @@ pub struct Identity {
 pub fn identify(input: &Path, options: &Options) -> Result<Identity, ConvertError> {
     #[cfg(feature = "import")]
     if crate::import::is_symbol_file(input) {
-        return crate::import::identify(crate::open::ProgramSource::Path(input));
+        let found = crate::import::identify(crate::open::ProgramSource::Path(input))?;
+        return Ok(Identity {
+            build_id: found.named.build_id,
+            content: found.named.content,
+            debug_id: found.named.debug_id,
+            name: found.name,
+            text: Vec::new(),
+            big_endian: found.big_endian,
+            mach_o: found.mach_o,
+        });
     }
     let mut open_options = options.open();
     open_options.separate = false;

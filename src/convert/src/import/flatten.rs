@@ -30,7 +30,7 @@ pub(super) struct Interval<'r> {
 
 /// What was not kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct LeftOut {
+pub(super) struct FlattenLosses {
     /// Line records that are inside of the code of others.
     pub(super) lines: u64,
     /// Ranges of INLINE records without code inside of their parents.
@@ -57,8 +57,8 @@ pub(super) fn flatten(
     lines: &[Line],
     inlines: &[Inline],
     mut each: impl FnMut(Interval<'_>),
-) -> LeftOut {
-    let mut left_out = LeftOut::default();
+) -> FlattenLosses {
+    let mut left_out = FlattenLosses::default();
     let lines = disjoint(code, lines, &mut left_out);
     let changes = changes(code, inlines, &mut left_out);
     // A change at depth 0 makes the whole chain anew, so a hostile file could make the steps a product. Calls inside of their parents are
@@ -126,7 +126,7 @@ pub(super) fn flatten(
 }
 
 /// The line records inside of the code, with their numbers: sorted, and without overlaps.
-fn disjoint(code: &Range<u64>, lines: &[Line], left_out: &mut LeftOut) -> Vec<(Range<u64>, usize)> {
+fn disjoint(code: &Range<u64>, lines: &[Line], left_out: &mut FlattenLosses) -> Vec<(Range<u64>, usize)> {
     let mut order: Vec<usize> = (0..lines.len()).collect();
     order.sort_by_key(|&line| (lines[line].address, lines[line].end));
     let mut kept: Vec<(Range<u64>, usize)> = Vec::with_capacity(order.len());
@@ -145,7 +145,7 @@ fn disjoint(code: &Range<u64>, lines: &[Line], left_out: &mut LeftOut) -> Vec<(R
 }
 
 /// The starts and ends of inlined calls, by address.
-fn changes(code: &Range<u64>, inlines: &[Inline], left_out: &mut LeftOut) -> Vec<Change> {
+fn changes(code: &Range<u64>, inlines: &[Inline], left_out: &mut FlattenLosses) -> Vec<Change> {
     let mut order: Vec<usize> = Vec::with_capacity(inlines.len());
     for (number, inline) in inlines.iter().enumerate() {
         if inline.depth <= MAX_DEPTH {
@@ -185,11 +185,10 @@ mod tests {
         Inline { address, end, depth, call_line: 1, call_file: None, origin: 0 }
     }
 
-    fn all(
-        code: Range<u64>,
-        lines: &[Line],
-        inlines: &[Inline],
-    ) -> (Vec<(u64, Option<usize>, Vec<usize>)>, LeftOut) {
+    /// The start of an interval, its line and its chain.
+    type Found = (u64, Option<usize>, Vec<usize>);
+
+    fn all(code: Range<u64>, lines: &[Line], inlines: &[Inline]) -> (Vec<Found>, FlattenLosses) {
         let mut found = Vec::new();
         let left_out = flatten(&code, lines, inlines, |interval| {
             found.push((interval.start, interval.line, interval.chain.to_vec()));
@@ -213,7 +212,7 @@ mod tests {
             (0x30, None, vec![]),
         ];
         assert_eq!(found, expected);
-        assert_eq!(left_out, LeftOut { lines: 1, ..LeftOut::default() });
+        assert_eq!(left_out, FlattenLosses { lines: 1, ..FlattenLosses::default() });
     }
 
     #[test]
@@ -223,7 +222,7 @@ mod tests {
         let (found, left_out) = all(0x10..0x40, &[], &inlines);
         assert_eq!(found[0], (0x10, None, vec![0]));
         assert!(found[1..].iter().all(|(.., chain)| chain.is_empty()));
-        assert_eq!(left_out, LeftOut { stray: 1, too_deep: 1, ..LeftOut::default() });
+        assert_eq!(left_out, FlattenLosses { stray: 1, too_deep: 1, ..FlattenLosses::default() });
     }
 
     #[test]

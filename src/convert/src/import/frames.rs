@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use foldsym_format::records::unwind as layout;
 use foldsym_format::varint;
 
-use super::registers::Registers;
-use super::symbols::{FrameStart, Symbols, at};
+use super::registers::NamedRegisters;
+use super::symbols::{FrameStart, SymTables, at};
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::{UnwindCfa, UnwindRow, UnwindRows, UnwindRule};
 use crate::util::budget::Allowance;
@@ -22,8 +22,8 @@ const DEEPEST: usize = 30;
 
 /// The rows of a file of so many bytes.
 pub(super) fn rows(
-    symbols: &Symbols<'_>,
-    registers: &Registers,
+    symbols: &SymTables<'_>,
+    registers: &NamedRegisters,
     bytes: usize,
     diagnostics: &mut Diagnostics,
 ) -> UnwindRows {
@@ -53,7 +53,7 @@ pub(super) fn rows(
 }
 
 struct RowWriter<'r, 'd> {
-    registers: &'r Registers,
+    registers: &'r NamedRegisters,
     rows: UnwindRows,
     saves: HashMap<Vec<u8>, u32>,
     expressions: HashMap<Vec<u8>, u32>,
@@ -133,7 +133,7 @@ impl RowWriter<'_, '_> {
                 b".ra" => {
                     rules.returns = expression.as_deref().and_then(|words| match words {
                         // The exporter's mark for a frame without a caller.
-                        [Word::Number(0)] => Some(vec![layout::UNDEFINED as u8]),
+                        [RuleWord::Number(0)] => Some(vec![layout::UNDEFINED as u8]),
                         words => saved(words, self.registers.returns),
                     });
                     lost |= rules.returns.is_none();
@@ -155,28 +155,28 @@ impl RowWriter<'_, '_> {
         }
     }
 
-    fn expression(&self, words: &[&[u8]]) -> Option<Vec<Word>> {
+    fn expression(&self, words: &[&[u8]]) -> Option<Vec<RuleWord>> {
         if words.is_empty() || words.len() > MOST_WORDS {
             return None;
         }
-        let words: Option<Vec<Word>> = words.iter().map(|word| self.word(word)).collect();
+        let words: Option<Vec<RuleWord>> = words.iter().map(|word| self.word(word)).collect();
         words.filter(|words| is_sound(words))
     }
 
-    fn word(&self, word: &[u8]) -> Option<Word> {
+    fn word(&self, word: &[u8]) -> Option<RuleWord> {
         Some(match word {
-            b".cfa" => Word::Cfa,
-            b".undef" => Word::Undefined,
-            b"^" => Word::Load,
-            b"+" => Word::Operation(0x22),
-            b"-" => Word::Operation(0x1c),
-            b"*" => Word::Operation(0x1e),
-            b"/" => Word::Operation(0x1b),
-            b"%" => Word::Operation(0x1d),
-            b"@" => Word::Align,
+            b".cfa" => RuleWord::Cfa,
+            b".undef" => RuleWord::Undefined,
+            b"^" => RuleWord::Load,
+            b"+" => RuleWord::Operation(0x22),
+            b"-" => RuleWord::Operation(0x1c),
+            b"*" => RuleWord::Operation(0x1e),
+            b"/" => RuleWord::Operation(0x1b),
+            b"%" => RuleWord::Operation(0x1d),
+            b"@" => RuleWord::Align,
             word => match self.registers.number(word) {
-                Some(register) => Word::Register(register),
-                None => Word::Number(std::str::from_utf8(word).ok()?.parse().ok()?),
+                Some(register) => RuleWord::Register(register),
+                None => RuleWord::Number(std::str::from_utf8(word).ok()?.parse().ok()?),
             },
         })
     }
@@ -226,7 +226,7 @@ impl RowWriter<'_, '_> {
 
 /// A word of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Word {
+enum RuleWord {
     Cfa,
     Undefined,
     Load,
@@ -239,13 +239,13 @@ enum Word {
 }
 
 /// True if every operation has its values, and one value is left.
-fn is_sound(words: &[Word]) -> bool {
+fn is_sound(words: &[RuleWord]) -> bool {
     let mut depth = 0usize;
     for word in words {
         let needed = match word {
-            Word::Cfa | Word::Undefined | Word::Register(_) | Word::Number(_) => 0,
-            Word::Load => 1,
-            Word::Operation(_) | Word::Align => 2,
+            RuleWord::Cfa | RuleWord::Undefined | RuleWord::Register(_) | RuleWord::Number(_) => 0,
+            RuleWord::Load => 1,
+            RuleWord::Operation(_) | RuleWord::Align => 2,
         };
         if depth < needed || depth - needed >= DEEPEST {
             return false;
@@ -256,17 +256,17 @@ fn is_sound(words: &[Word]) -> bool {
 }
 
 /// The offset in `N +` or `N -`.
-fn offset(words: &[Word]) -> Option<i64> {
+fn offset(words: &[RuleWord]) -> Option<i64> {
     match *words {
         [] => Some(0),
-        [Word::Number(number), Word::Operation(0x22)] => Some(number),
-        [Word::Number(number), Word::Operation(0x1c)] => number.checked_neg(),
+        [RuleWord::Number(number), RuleWord::Operation(0x22)] => Some(number),
+        [RuleWord::Number(number), RuleWord::Operation(0x1c)] => number.checked_neg(),
         _ => None,
     }
 }
 
-fn cfa(words: &[Word]) -> Option<Cfa> {
-    if let [Word::Register(register), rest @ ..] = words
+fn cfa(words: &[RuleWord]) -> Option<Cfa> {
+    if let [RuleWord::Register(register), rest @ ..] = words
         && let Some(offset) = offset(rest)
         && offset.unsigned_abs() < layout::MAX_OFFSET
     {
@@ -276,25 +276,25 @@ fn cfa(words: &[Word]) -> Option<Cfa> {
 }
 
 /// A register's rule: its kind, then its value. `None` if it cannot be expressed.
-fn saved(words: &[Word], own: u64) -> Option<Vec<u8>> {
+fn saved(words: &[RuleWord], own: u64) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     let (kind, value) = match words {
-        [Word::Undefined] => (layout::UNDEFINED, None),
-        [Word::Register(register)] if *register == own => (layout::SAME, None),
-        [Word::Register(register)] => (layout::REGISTER, Some(*register)),
-        [Word::Cfa, rest @ .., Word::Load] if offset(rest).is_some() => {
+        [RuleWord::Undefined] => (layout::UNDEFINED, None),
+        [RuleWord::Register(register)] if *register == own => (layout::SAME, None),
+        [RuleWord::Register(register)] => (layout::REGISTER, Some(*register)),
+        [RuleWord::Cfa, rest @ .., RuleWord::Load] if offset(rest).is_some() => {
             (layout::OFFSET, offset(rest).map(varint::zigzag))
         }
-        [Word::Cfa, rest @ ..] if offset(rest).is_some() => {
+        [RuleWord::Cfa, rest @ ..] if offset(rest).is_some() => {
             (layout::VALUE_OFFSET, offset(rest).map(varint::zigzag))
         }
         _ => {
             let (kind, words) = match words {
-                [place @ .., Word::Load] => (layout::EXPRESSION, place),
+                [place @ .., RuleWord::Load] => (layout::EXPRESSION, place),
                 _ => (layout::VALUE_EXPRESSION, words),
             };
             // The frame address is on the stack at first: an expression cannot get it later.
-            let code = code(words.strip_prefix(&[Word::Cfa]).unwrap_or(words))?;
+            let code = code(words.strip_prefix(&[RuleWord::Cfa]).unwrap_or(words))?;
             out.push(kind as u8);
             put(&mut out, code.len() as u64);
             out.extend_from_slice(&code);
@@ -307,14 +307,14 @@ fn saved(words: &[Word], own: u64) -> Option<Vec<u8>> {
 }
 
 /// The operations of DWARF (DWARF 5 2.5); `None` if a word has none.
-fn code(words: &[Word]) -> Option<Vec<u8>> {
+fn code(words: &[RuleWord]) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     for &word in words {
         match word {
-            Word::Cfa | Word::Undefined => return None,
-            Word::Load => out.push(0x06),
+            RuleWord::Cfa | RuleWord::Undefined => return None,
+            RuleWord::Load => out.push(0x06),
             // `DW_OP_breg0` to `DW_OP_breg31`, `DW_OP_bregx`
-            Word::Register(register) => {
+            RuleWord::Register(register) => {
                 match u8::try_from(register).ok().filter(|register| *register < 32) {
                     Some(register) => out.push(0x70 + register),
                     None => {
@@ -325,13 +325,13 @@ fn code(words: &[Word]) -> Option<Vec<u8>> {
                 out.push(0);
             }
             // `DW_OP_const8s`
-            Word::Number(number) => {
+            RuleWord::Number(number) => {
                 out.push(0x0f);
                 out.extend_from_slice(&number.to_le_bytes());
             }
-            Word::Operation(operation) => out.push(operation),
+            RuleWord::Operation(operation) => out.push(operation),
             // `DW_OP_neg`, `DW_OP_and`
-            Word::Align => out.extend_from_slice(&[0x1f, 0x1a]),
+            RuleWord::Align => out.extend_from_slice(&[0x1f, 0x1a]),
         }
     }
     Some(out)

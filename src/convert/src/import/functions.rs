@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
-use super::flatten::{LeftOut, flatten};
-use super::names::{Names, Numbered, own_name};
-use super::shown;
-use super::symbols::{Function as Record, Symbols, at};
+use super::flatten::{FlattenLosses, flatten};
+use super::names::{ImportedNames, Numbered, own_name};
+use super::symbols::{FunctionRecord as FuncLine, SymTables, at, quoted};
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::{
     Calls, DieOffset, Edge, EdgeId, FileId, How, Instance, LocalFunc, LocalOrigin, Lost, NONE16, OriginId,
@@ -20,7 +19,7 @@ const ROWS: usize = 1 << 22;
 
 /// The units so far.
 #[derive(Default)]
-pub(super) struct Units<'f> {
+pub(super) struct ImportedUnits<'f> {
     maps: Vec<UnitMap<'f>>,
     code: Vec<UnitCode<'f>>,
     unit: OpenUnit,
@@ -39,7 +38,7 @@ struct OpenUnit {
 }
 
 /// A FUNC in its unit.
-pub(super) struct Added {
+pub(super) struct AddedFunction {
     pub(super) origin: OriginId,
     pub(super) source: Source,
     /// For each of the ranges that were asked for.
@@ -48,20 +47,20 @@ pub(super) struct Added {
 
 /// A node of the inline tree that is made.
 #[derive(Clone, Copy)]
-struct Node {
+struct CallNode {
     number: u32,
     origin: OriginId,
 }
 
-impl<'f> Units<'f> {
+impl<'f> ImportedUnits<'f> {
     /// Adds a function with the rows of some ranges of its code.
     pub(super) fn add(
         &mut self,
-        record: &Record<'f>,
+        record: &FuncLine<'f>,
         ranges: &[Range<u64>],
-        symbols: &Symbols<'f>,
-        names: &mut Names<'f, '_>,
-    ) -> Added {
+        symbols: &SymTables<'f>,
+        names: &mut ImportedNames<'f, '_>,
+    ) -> AddedFunction {
         let unit = &self.unit;
         if unit.files.all.len() >= FILES || unit.rows.len() >= ROWS || unit.scopes.len() >= ROWS {
             self.end_unit();
@@ -73,7 +72,8 @@ impl<'f> Units<'f> {
         let origin = names.origin(name, None);
         let unit_id = UnitId::new(self.code.len() as u32);
         let first_scope = self.unit.scopes.len() as u32;
-        let mut tree = Tree { nodes: HashMap::default(), count: 1, chain: vec![Node { number: 0, origin }] };
+        let mut tree =
+            CallTree { nodes: HashMap::default(), count: 1, chain: vec![CallNode { number: 0, origin }] };
         let rows = ranges
             .iter()
             .map(|range| {
@@ -95,17 +95,17 @@ impl<'f> Units<'f> {
             lost: Lost::default(),
             calls: Calls::default(),
         });
-        Added { origin, source: Source { unit: unit_id, function }, rows }
+        AddedFunction { origin, source: Source { unit: unit_id, function }, rows }
     }
 
     /// The rows of a range of a function; `None` if it has neither lines nor inlined calls.
     fn rows(
         &mut self,
-        record: &Record<'f>,
+        record: &FuncLine<'f>,
         code: &Range<u64>,
-        symbols: &Symbols<'f>,
-        names: &mut Names<'f, '_>,
-        tree: &mut Tree,
+        symbols: &SymTables<'f>,
+        names: &mut ImportedNames<'f, '_>,
+        tree: &mut CallTree,
     ) -> Option<RowRange> {
         let (lines, inlines) =
             (&symbols.lines[record.lines.clone()], &symbols.inlines[record.inlines.clone()]);
@@ -135,7 +135,7 @@ impl<'f> Units<'f> {
                     tree.count += 1;
                     tree.count - 1
                 });
-                tree.chain.push(Node { number, origin: names.callee(edge) });
+                tree.chain.push(CallNode { number, origin: names.callee(edge) });
             }
             let mut row = Row {
                 offset: (interval.start - code.start) as u32,
@@ -162,12 +162,12 @@ impl<'f> Units<'f> {
         Some(RowRange { start: start as u32, len: len as u32 })
     }
 
-    fn count(&mut self, record: &Record<'_>, left_out: LeftOut, capped: bool) {
-        let LeftOut { lines, stray, too_deep, short } = left_out;
+    fn count(&mut self, record: &FuncLine<'_>, left_out: FlattenLosses, capped: bool) {
+        let FlattenLosses { lines, stray, too_deep, short } = left_out;
         let mut add = |kind, count: u64| {
             for _ in 0..count {
                 self.diagnostics.add(kind, record.offset, || {
-                    format!("in the FUNC {} {}", shown(record.name), at(record.offset))
+                    format!("in the FUNC {} {}", quoted(record.name), at(record.offset))
                 });
             }
         };
@@ -205,10 +205,10 @@ impl<'f> Units<'f> {
 }
 
 /// The inline tree of a function.
-struct Tree {
+struct CallTree {
     /// By the number of the parent. Calls of one callee at one line are one node.
     nodes: HashMap<(u32, EdgeId), u32>,
     count: u32,
     /// The function, and the inlined calls at the current address.
-    chain: Vec<Node>,
+    chain: Vec<CallNode>,
 }

@@ -2,8 +2,8 @@
 
 use sha2::{Digest, Sha256};
 
-use super::registers::{Processor, processor};
-use super::symbols::{Module, Symbols};
+use super::registers::{NamedProcessor, processor};
+use super::symbols::{Module, SymTables};
 
 /// The bytes of a hash that count, as in [`crate::identity`].
 const CONTENT: usize = 20;
@@ -29,29 +29,29 @@ pub(super) fn system(module: &Module<'_>) -> System {
 }
 
 /// What names the program.
-pub(super) struct Named {
+pub(crate) struct NamedProgram {
     /// The build id or UUID; empty for PE, and if the file has none.
-    pub(super) build_id: Vec<u8>,
+    pub(crate) build_id: Vec<u8>,
     /// Without a build id: bytes that stand for it in a store.
-    pub(super) content: Vec<u8>,
+    pub(crate) content: Vec<u8>,
     /// The identifier in the MODULE record; empty if it has none.
-    pub(super) debug_id: String,
+    pub(crate) debug_id: String,
     /// The CODE_ID is of another program than the identifier.
-    pub(super) disagrees: bool,
+    pub(crate) disagrees: bool,
 }
 
 /// Reads the identity. `text` is the whole file.
-pub(super) fn named(symbols: &Symbols<'_>, text: &[u8]) -> Named {
+pub(super) fn named(symbols: &SymTables<'_>, text: &[u8]) -> NamedProgram {
     let (system, processor) = (system(&symbols.module), processor(symbols.module.arch));
     let Some((guid, age)) = debug_id(symbols.module.id) else {
         let content = Sha256::digest(text)[..CONTENT].to_vec();
-        return Named { build_id: Vec::new(), content, debug_id: String::new(), disagrees: false };
+        return NamedProgram { build_id: Vec::new(), content, debug_id: String::new(), disagrees: false };
     };
     let debug_id = String::from_utf8_lossy(symbols.module.id).into_owned();
     if system == System::Pe {
         // One program has one PDB, so that the bytes of its identifier are as good as a hash of its contents.
         let content = [&guid[..], &age.to_be_bytes()].concat();
-        return Named { build_id: Vec::new(), content, debug_id, disagrees: false };
+        return NamedProgram { build_id: Vec::new(), content, debug_id, disagrees: false };
     }
     let begins = elf_bytes(guid, system, &processor);
     let code_id = hex(symbols.code_id).filter(|id| !id.is_empty()).unwrap_or_default();
@@ -60,11 +60,11 @@ pub(super) fn named(symbols: &Symbols<'_>, text: &[u8]) -> Named {
     let agrees = code_id[..len] == begins[..len] && begins[len..].iter().all(|&byte| byte == 0);
     let disagrees = !code_id.is_empty() && !agrees;
     let build_id = if code_id.is_empty() || disagrees { begins.to_vec() } else { code_id };
-    Named { build_id, content: Vec::new(), debug_id, disagrees }
+    NamedProgram { build_id, content: Vec::new(), debug_id, disagrees }
 }
 
 /// The bytes of the build id that are in the identifier.
-fn elf_bytes(mut guid: [u8; 16], system: System, processor: &Processor) -> [u8; 16] {
+fn elf_bytes(mut guid: [u8; 16], system: System, processor: &NamedProcessor) -> [u8; 16] {
     if system == System::Elf && !processor.big_endian {
         guid[..4].reverse();
         guid[4..6].reverse();
@@ -98,7 +98,7 @@ mod tests {
 
     fn of(os: &[u8], id: &[u8], code_id: &[u8]) -> (String, usize, bool) {
         let module = Module { os, arch: b"x86_64", id, name: b"" };
-        let named = named(&Symbols { module, code_id, ..Symbols::default() }, b"text");
+        let named = named(&SymTables { module, code_id, ..SymTables::default() }, b"text");
         let hex: String = named.build_id.iter().map(|byte| format!("{byte:02x}")).collect();
         (hex, named.content.len(), named.disagrees)
     }

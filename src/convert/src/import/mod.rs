@@ -23,14 +23,13 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Instant;
 
-use self::identity::{Named, System};
-use self::registers::{Registers, processor};
-use self::symbols::Symbols;
+use self::identity::{NamedProgram, System};
+use self::registers::{NamedRegisters, processor};
+use self::symbols::{SymTables, quoted};
 use crate::diagnostics::opening::{OpenDiagnostic, OpenDiagnosticKind};
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::encode::{self, EncodeOptions, Encoded, ImageInfo, readable};
 use crate::error::ConvertError;
-use crate::identity::Identity;
 use crate::model::{Keys, Program};
 use crate::open::{Files, ProgramSource};
 use crate::options::{Options, Progress, begin};
@@ -93,7 +92,7 @@ pub(crate) fn produce(
     let began = Instant::now();
     let mut program = place::program(&symbols, options.remapped_paths(), &mut diagnostics);
     if options.unwind {
-        program.unwind = Registers::of(&processor)
+        program.unwind = NamedRegisters::of(&processor)
             .map(|registers| frames::rows(&symbols, &registers, text.len(), &mut diagnostics));
         if program.unwind.is_none() {
             for frame in &symbols.frames {
@@ -148,18 +147,23 @@ fn encoded(
     body.finish(program, &keys, Some((report.debug_info(), &record[..])))
 }
 
+/// What names the program of a file.
+pub(crate) struct IdentifiedProgram {
+    pub(crate) named: NamedProgram,
+    /// Its name in MODULE.
+    pub(crate) name: String,
+    pub(crate) big_endian: bool,
+    pub(crate) mach_o: bool,
+}
+
 /// The identity of the program, as [`crate::identify`] gives it.
-pub(crate) fn identify(source: ProgramSource<'_>) -> Result<Identity, ConvertError> {
+pub(crate) fn identify(source: ProgramSource<'_>) -> Result<IdentifiedProgram, ConvertError> {
     let files = Files::new();
     let text = text(source, &files)?;
     let symbols = read(source.name(), text, &mut Diagnostics::default())?;
-    let named = identity::named(&symbols, text);
-    Ok(Identity {
-        build_id: named.build_id,
-        content: named.content,
-        debug_id: named.debug_id,
+    Ok(IdentifiedProgram {
+        named: identity::named(&symbols, text),
         name: program_name(&symbols),
-        text: Vec::new(),
         big_endian: processor(symbols.module.arch).big_endian,
         mach_o: identity::system(&symbols.module) == System::MachO,
     })
@@ -172,26 +176,30 @@ fn text<'f>(source: ProgramSource<'f>, files: &'f Files) -> Result<&'f [u8], Con
     })
 }
 
-fn read<'f>(path: &Path, text: &'f [u8], diagnostics: &mut Diagnostics) -> Result<Symbols<'f>, ConvertError> {
+fn read<'f>(
+    path: &Path,
+    text: &'f [u8],
+    diagnostics: &mut Diagnostics,
+) -> Result<SymTables<'f>, ConvertError> {
     let read = symbols::symbols(text, diagnostics);
     read.map_err(|(line, problem)| ConvertError::Breakpad { path: path.to_owned(), line, problem })
 }
 
 /// What the file says about its program, and that it is no program.
-fn notes(symbols: &Symbols<'_>, named: &Named) -> Vec<OpenDiagnostic> {
+fn notes(symbols: &SymTables<'_>, named: &NamedProgram) -> Vec<OpenDiagnostic> {
     let module = &symbols.module;
-    let [os, arch, id, name] = [module.os, module.arch, module.id, module.name].map(shown);
+    let [os, arch, id, name] = [module.os, module.arch, module.id, module.name].map(quoted);
     let first = format!("a Breakpad symbol file of {os} {arch} {id} {name}");
     let mut notes = vec![OpenDiagnostic { kind: OpenDiagnosticKind::Imported, count: 1, first }];
     if named.disagrees {
-        let first = format!("{}; the identifier of MODULE counts", shown(symbols.code_id));
+        let first = format!("{}; the identifier of MODULE counts", quoted(symbols.code_id));
         notes.push(OpenDiagnostic { kind: OpenDiagnosticKind::OtherCodeId, count: 1, first });
     }
     notes
 }
 
 /// The name of the program: that beside the CODE_ID, since the name in MODULE may be that of a PDB.
-fn program_name(symbols: &Symbols<'_>) -> String {
+fn program_name(symbols: &SymTables<'_>) -> String {
     let names = [symbols.code_file, symbols.module.name];
     let name = names.into_iter().find(|name| !name.is_empty()).unwrap_or_default();
     String::from_utf8_lossy(&name[..name.len().min(MAX_NAME)]).into_owned()
@@ -199,8 +207,3 @@ fn program_name(symbols: &Symbols<'_>) -> String {
 
 /// Bytes of the name of a file, at most, as file systems have it.
 const MAX_NAME: usize = 255;
-
-/// Text of the file for a message: without control characters, and cut.
-fn shown(text: &[u8]) -> String {
-    text[..text.len().min(200)].escape_ascii().to_string()
-}

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::symbols::Symbols;
+use super::symbols::SymTables;
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::merge::remapped;
 use crate::model::{Edge, EdgeId, FileId, LocalEdge, NameId, Origin, OriginId, Program};
@@ -12,8 +12,8 @@ use crate::util::hash::HashMap;
 const NO_FILE: u32 = i32::MAX as u32;
 
 /// The tables of the program that numbers refer to.
-pub(super) struct Names<'f, 's> {
-    symbols: &'s Symbols<'f>,
+pub(super) struct ImportedNames<'f, 's> {
+    symbols: &'s SymTables<'f>,
     remap_path: Vec<(Vec<u8>, Vec<u8>)>,
     names: Vec<Cow<'f, [u8]>>,
     name_ids: HashMap<&'f [u8], NameId>,
@@ -28,9 +28,9 @@ pub(super) struct Names<'f, 's> {
     pub(super) diagnostics: Diagnostics,
 }
 
-impl<'f, 's> Names<'f, 's> {
-    pub(super) fn new(symbols: &'s Symbols<'f>, remap_path: Vec<(Vec<u8>, Vec<u8>)>) -> Self {
-        Names {
+impl<'f, 's> ImportedNames<'f, 's> {
+    pub(super) fn new(symbols: &'s SymTables<'f>, remap_path: Vec<(Vec<u8>, Vec<u8>)>) -> Self {
+        ImportedNames {
             symbols,
             remap_path,
             names: Vec::new(),

@@ -10,9 +10,9 @@
 
 use std::ops::Range;
 
-use super::functions::Units;
-use super::names::{Names, own_name};
-use super::symbols::{Function as Record, Public, Symbols, at};
+use super::functions::ImportedUnits;
+use super::names::{ImportedNames, own_name};
+use super::symbols::{FunctionRecord as FuncLine, Public, SymTables, at};
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::{
     FuncId, Function, Group, GroupId, How, ImageAddr, MAX_PIECE, Member, Owner, Piece, Program, Reason, Rows,
@@ -25,20 +25,20 @@ const PAGE: u64 = 4096;
 
 /// The program of these symbols, without rows of call frame information.
 pub(super) fn program<'f>(
-    symbols: &Symbols<'f>,
+    symbols: &SymTables<'f>,
     remap_path: Vec<(Vec<u8>, Vec<u8>)>,
     diagnostics: &mut Diagnostics,
 ) -> Program<'f> {
-    let mut placing = Placing {
+    let mut placing = Placer {
         symbols,
-        names: Names::new(symbols, remap_path),
-        units: Units::default(),
+        names: ImportedNames::new(symbols, remap_path),
+        units: ImportedUnits::default(),
         program: Program::default(),
         publics: PublicRuns::new(symbols),
         covered: 0,
         diagnostics: Diagnostics::default(),
     };
-    let mut order: Vec<&Record<'f>> = symbols.functions.iter().collect();
+    let mut order: Vec<&FuncLine<'f>> = symbols.functions.iter().collect();
     order.sort_by_key(|record| (record.address, record.len));
     // The start of the FUNC before the gap.
     let mut before = None;
@@ -53,17 +53,17 @@ pub(super) fn program<'f>(
         }
     }
     placing.gap(before, u64::MAX);
-    let Placing { names, units, mut program, diagnostics: own, .. } = placing;
+    let Placer { names, units, mut program, diagnostics: own, .. } = placing;
     for found in [own, units.finish(&mut program), names.finish(&mut program)] {
         diagnostics.merge(found);
     }
     program
 }
 
-struct Placing<'f, 's> {
-    symbols: &'s Symbols<'f>,
-    names: Names<'f, 's>,
-    units: Units<'f>,
+struct Placer<'f, 's> {
+    symbols: &'s SymTables<'f>,
+    names: ImportedNames<'f, 's>,
+    units: ImportedUnits<'f>,
     program: Program<'f>,
     publics: PublicRuns<'f>,
     /// The end of the code that has an owner.
@@ -71,12 +71,12 @@ struct Placing<'f, 's> {
     diagnostics: Diagnostics,
 }
 
-impl<'f> Placing<'f, '_> {
+impl<'f> Placer<'f, '_> {
     /// Places the FUNC records of one address, the shortest first.
-    fn functions(&mut self, records: &[&Record<'f>]) {
+    fn functions(&mut self, records: &[&FuncLine<'f>]) {
         let start = records[0].address;
         let mut seen: HashSet<&[u8]> = HashSet::default();
-        let mut members: Vec<&Record<'f>> = Vec::with_capacity(records.len());
+        let mut members: Vec<&FuncLine<'f>> = Vec::with_capacity(records.len());
         for &record in records {
             let name = own_name(record.name);
             // Of several records one without a name says nothing.
@@ -96,7 +96,7 @@ impl<'f> Placing<'f, '_> {
         for public in publics.iter().filter(|public| !own_name(public.name).is_empty()) {
             let readable = demangle(public.name);
             let is_same =
-                |record: &&Record<'_>| is_same_function(record.name, public.name, readable.as_deref());
+                |record: &&FuncLine<'_>| is_same_function(record.name, public.name, readable.as_deref());
             // A comparison with each of many names would be a product.
             if seen.contains(public.name) || members.iter().take(MOST_COMPARED).any(is_same) {
                 self.repeated(public.offset);
@@ -116,7 +116,7 @@ impl<'f> Placing<'f, '_> {
             self.overlapping(members[0].offset);
         }
         let common = first..shortest;
-        let rest = first.max(shortest)..longest.map_or(shortest, Record::end);
+        let rest = first.max(shortest)..longest.map_or(shortest, FuncLine::end);
         let mut owners = Vec::new();
         let mut rest_of = None;
         for &record in &members {
@@ -303,7 +303,7 @@ struct PublicRuns<'f> {
 }
 
 impl<'f> PublicRuns<'f> {
-    fn new(symbols: &Symbols<'f>) -> Self {
+    fn new(symbols: &SymTables<'f>) -> Self {
         // No code is at address 0: Mach-O has the name of its header there.
         let mut sorted: Vec<Public<'f>> =
             symbols.publics.iter().copied().filter(|public| public.address != 0).collect();

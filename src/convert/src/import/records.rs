@@ -2,7 +2,7 @@
 
 /// What a line says. Names and texts are the line's own bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Record<'f> {
+pub(super) enum SymRecord<'f> {
     /// `MODULE os arch id name`.
     Module {
         os: &'f [u8],
@@ -68,47 +68,49 @@ pub(super) enum Record<'f> {
 ///
 /// # Errors
 /// What was expected.
-pub(super) fn record(line: &[u8]) -> Result<Record<'_>, &'static str> {
-    let mut words = Words(line.trim_ascii_end());
+pub(super) fn record(line: &[u8]) -> Result<SymRecord<'_>, &'static str> {
+    let mut words = LineWords(line.trim_ascii_end());
     let (head, all) = (words.peek(), words);
     words.next();
     Ok(match head {
-        b"" => Record::Nothing,
-        b"MODULE" => Record::Module {
+        b"" => SymRecord::Nothing,
+        b"MODULE" => SymRecord::Module {
             os: words.expect("MODULE without a system")?,
             arch: words.expect("MODULE without a processor")?,
             id: words.expect("MODULE without an identifier")?,
             name: words.0,
         },
         b"INFO" => match words.next() {
-            b"CODE_ID" => Record::CodeId(words.next(), words.0),
-            _ => Record::Nothing,
+            b"CODE_ID" => SymRecord::CodeId(words.next(), words.0),
+            _ => SymRecord::Nothing,
         },
-        b"FILE" => Record::File { number: words.decimal("FILE: expected a decimal number")?, name: words.0 },
+        b"FILE" => {
+            SymRecord::File { number: words.decimal("FILE: expected a decimal number")?, name: words.0 }
+        }
         b"INLINE_ORIGIN" => inline_origin(words)?,
-        b"FUNC" => Record::Function {
+        b"FUNC" => SymRecord::Function {
             shared: words.mark(),
             address: words.hex("FUNC: expected a hexadecimal address")?,
             size: words.hex("FUNC: expected a hexadecimal size")?,
             name: words.name("FUNC: expected a hexadecimal size of the parameters")?,
         },
         b"INLINE" => inline(words)?,
-        b"PUBLIC" => Record::Public {
+        b"PUBLIC" => SymRecord::Public {
             shared: words.mark(),
             address: words.hex("PUBLIC: expected a hexadecimal address")?,
             name: words.name("PUBLIC: expected a hexadecimal size of the parameters")?,
         },
         b"STACK" => match words.next() {
-            b"WIN" => Record::StackWin,
+            b"WIN" => SymRecord::StackWin,
             b"CFI" if words.peek() == b"INIT" => {
                 words.next();
-                Record::FrameStart {
+                SymRecord::FrameStart {
                     address: words.hex("STACK CFI INIT: expected a hexadecimal address")?,
                     size: words.hex("STACK CFI INIT: expected a hexadecimal size")?,
                     rules: words.0,
                 }
             }
-            b"CFI" => Record::FrameChange {
+            b"CFI" => SymRecord::FrameChange {
                 address: words.hex("STACK CFI: expected a hexadecimal address")?,
                 rules: words.0,
             },
@@ -120,7 +122,7 @@ pub(super) fn record(line: &[u8]) -> Result<Record<'_>, &'static str> {
 
 /// The two numbers of each range of an `INLINE` record: address and size.
 pub(super) fn ranges(text: &[u8]) -> impl Iterator<Item = Result<(u64, u64), &'static str>> {
-    let mut words = Words(text);
+    let mut words = LineWords(text);
     std::iter::from_fn(move || {
         if words.peek().is_empty() {
             return None;
@@ -128,25 +130,25 @@ pub(super) fn ranges(text: &[u8]) -> impl Iterator<Item = Result<(u64, u64), &'s
         let problem = "INLINE: expected pairs of a hexadecimal address and size";
         let range = words.hex(problem).and_then(|address| Ok((address, words.hex(problem)?)));
         if range.is_err() {
-            words = Words(b"");
+            words = LineWords(b"");
         }
         Some(range)
     })
 }
 
-fn inline_origin(mut words: Words<'_>) -> Result<Record<'_>, &'static str> {
+fn inline_origin(mut words: LineWords<'_>) -> Result<SymRecord<'_>, &'static str> {
     let number = words.decimal("INLINE_ORIGIN: expected a decimal number")?;
     // The old form has a file before the name, -1 for none. No function has a name of digits alone.
     let (mut after, word) = (words, words.peek());
     after.next();
     let is_number = !word.is_empty() && word.iter().all(u8::is_ascii_digit);
     if !after.0.is_empty() && (word == b"-1" || is_number) {
-        return Ok(Record::InlineOrigin { number, file: decimal(word), name: after.0 });
+        return Ok(SymRecord::InlineOrigin { number, file: decimal(word), name: after.0 });
     }
-    Ok(Record::InlineOrigin { number, file: None, name: words.0 })
+    Ok(SymRecord::InlineOrigin { number, file: None, name: words.0 })
 }
 
-fn inline(mut words: Words<'_>) -> Result<Record<'_>, &'static str> {
+fn inline(mut words: LineWords<'_>) -> Result<SymRecord<'_>, &'static str> {
     const NUMBERS: &str = "INLINE: expected decimal numbers for depth, line, file and origin";
     // Depth, line and origin are three words, and a range is two: so an odd number of words is the old form, without the file.
     let old = words.count() % 2 == 1;
@@ -156,21 +158,21 @@ fn inline(mut words: Words<'_>) -> Result<Record<'_>, &'static str> {
     if words.peek().is_empty() {
         return Err("INLINE without a range");
     }
-    Ok(Record::Inline { depth, line, file, origin, ranges: words.0 })
+    Ok(SymRecord::Inline { depth, line, file, origin, ranges: words.0 })
 }
 
-fn line_record(mut words: Words<'_>) -> Result<Record<'_>, &'static str> {
+fn line_record(mut words: LineWords<'_>) -> Result<SymRecord<'_>, &'static str> {
     const UNKNOWN: &str = "neither a known record nor a line record (address, size, line, file)";
     let (address, size) = (words.hex(UNKNOWN)?, words.hex(UNKNOWN)?);
     let (line, file) = (words.decimal(UNKNOWN)?, words.decimal(UNKNOWN)?);
-    if words.0.is_empty() { Ok(Record::Line { address, size, line, file }) } else { Err(UNKNOWN) }
+    if words.0.is_empty() { Ok(SymRecord::Line { address, size, line, file }) } else { Err(UNKNOWN) }
 }
 
 /// The words of a line that are left, with blanks between them.
 #[derive(Clone, Copy)]
-struct Words<'f>(&'f [u8]);
+struct LineWords<'f>(&'f [u8]);
 
-impl<'f> Words<'f> {
+impl<'f> LineWords<'f> {
     fn peek(&self) -> &'f [u8] {
         self.0.split(|&byte| is_blank(byte)).next().unwrap_or_default()
     }
@@ -238,20 +240,23 @@ mod tests {
 
     #[test]
     fn every_record_of_the_format() {
-        let function = |shared, name| Ok(Record::Function { shared, address: 0x1000, size: 0x2f, name });
+        let function = |shared, name| Ok(SymRecord::Function { shared, address: 0x1000, size: 0x2f, name });
         for (line, expected) in [
             (&b"FUNC 1000 2f 4 void f(int, char)"[..], function(false, &b"void f(int, char)"[..])),
             (b"FUNC m 1000 2f 0 m", function(true, b"m")),
             (b"FUNC 1000 2f 0", function(false, b"")),
-            (b"PUBLIC m ff 0 a b", Ok(Record::Public { shared: true, address: 0xff, name: b"a b" })),
-            (b"FILE 3 /src/a b.c", Ok(Record::File { number: 3, name: b"/src/a b.c" })),
-            (b"1010 4 12 3", Ok(Record::Line { address: 0x1010, size: 4, line: 12, file: 3 })),
-            (b"STACK WIN 4 2170 14 1 0 0 0 0 0 1 $eip", Ok(Record::StackWin)),
-            (b"INFO GENERATOR mozilla/dump_syms 2.3.9", Ok(Record::Nothing)),
-            (b"INFO CODE_ID 5EF7D1 app.exe", Ok(Record::CodeId(b"5EF7D1", b"app.exe"))),
-            (b"INLINE_ORIGIN 1 f(int)", Ok(Record::InlineOrigin { number: 1, file: None, name: b"f(int)" })),
-            (b"INLINE_ORIGIN 1 7 f", Ok(Record::InlineOrigin { number: 1, file: Some(7), name: b"f" })),
-            (b"INLINE_ORIGIN 1 -1 f", Ok(Record::InlineOrigin { number: 1, file: None, name: b"f" })),
+            (b"PUBLIC m ff 0 a b", Ok(SymRecord::Public { shared: true, address: 0xff, name: b"a b" })),
+            (b"FILE 3 /src/a b.c", Ok(SymRecord::File { number: 3, name: b"/src/a b.c" })),
+            (b"1010 4 12 3", Ok(SymRecord::Line { address: 0x1010, size: 4, line: 12, file: 3 })),
+            (b"STACK WIN 4 2170 14 1 0 0 0 0 0 1 $eip", Ok(SymRecord::StackWin)),
+            (b"INFO GENERATOR mozilla/dump_syms 2.3.9", Ok(SymRecord::Nothing)),
+            (b"INFO CODE_ID 5EF7D1 app.exe", Ok(SymRecord::CodeId(b"5EF7D1", b"app.exe"))),
+            (
+                b"INLINE_ORIGIN 1 f(int)",
+                Ok(SymRecord::InlineOrigin { number: 1, file: None, name: b"f(int)" }),
+            ),
+            (b"INLINE_ORIGIN 1 7 f", Ok(SymRecord::InlineOrigin { number: 1, file: Some(7), name: b"f" })),
+            (b"INLINE_ORIGIN 1 -1 f", Ok(SymRecord::InlineOrigin { number: 1, file: None, name: b"f" })),
             (b"FUNC", Err("FUNC: expected a hexadecimal address")),
             (b"FUNC 1000 12345678901234567 0 f", Err("FUNC: expected a hexadecimal size")),
             (b"FILE +1 a", Err("FILE: expected a decimal number")),
@@ -265,12 +270,12 @@ mod tests {
 
     #[test]
     fn inlined_calls_have_two_forms() {
-        let Ok(Record::Inline { depth: 1, line: 20, file: Some(3), origin: 4, ranges: new }) =
+        let Ok(SymRecord::Inline { depth: 1, line: 20, file: Some(3), origin: 4, ranges: new }) =
             record(b"INLINE 1 20 3 4 1000 10 2000 8")
         else {
             panic!("the new form")
         };
-        let Ok(Record::Inline { depth: 1, line: 20, file: None, origin: 4, ranges: old }) =
+        let Ok(SymRecord::Inline { depth: 1, line: 20, file: None, origin: 4, ranges: old }) =
             record(b"INLINE 1 20 4 1000 10 2000 8")
         else {
             panic!("the old form")

@@ -1,7 +1,7 @@
 //! The processors that a MODULE record may name, and Breakpad's names of their registers.
 
 /// A processor.
-pub(super) struct Processor {
+pub(super) struct NamedProcessor {
     /// Its name in reports.
     pub(super) name: &'static str,
     /// ELF `e_machine`; 0 if unknown.
@@ -11,7 +11,7 @@ pub(super) struct Processor {
 }
 
 /// The processor of a MODULE record.
-pub(super) fn processor(word: &[u8]) -> Processor {
+pub(super) fn processor(word: &[u8]) -> NamedProcessor {
     let (name, machine, address_size, big_endian) = match word.to_ascii_lowercase().as_slice() {
         b"x86" | b"i386" => ("i386", 3, 4, false),
         b"x86_64" | b"x86_64h" | b"amd64" => ("x86_64", 62, 8, false),
@@ -26,19 +26,19 @@ pub(super) fn processor(word: &[u8]) -> Processor {
         b"s390x" => ("s390x", 22, 8, true),
         _ => ("unknown", 0, 8, false),
     };
-    Processor { name, machine, address_size, big_endian }
+    NamedProcessor { name, machine, address_size, big_endian }
 }
 
 /// Registers by DWARF's numbers.
-pub(super) struct Registers {
+pub(super) struct NamedRegisters {
     machine: u16,
     /// The register that has the return address.
     pub(super) returns: u64,
 }
 
-impl Registers {
+impl NamedRegisters {
     /// The registers of a processor; `None` if this version has no names for them.
-    pub(super) fn of(processor: &Processor) -> Option<Self> {
+    pub(super) fn of(processor: &NamedProcessor) -> Option<Self> {
         let returns = match processor.machine {
             3 => 8,
             62 => 16,
@@ -48,7 +48,7 @@ impl Registers {
             243 => 1,
             _ => return None,
         };
-        Some(Registers { machine: processor.machine, returns })
+        Some(NamedRegisters { machine: processor.machine, returns })
     }
 
     /// DWARF's number of a register; `None` if it has none. x86 and MIPS write a `$` before the name.

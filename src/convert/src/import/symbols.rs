@@ -1,6 +1,6 @@
 //! Turns the lines of a Breakpad symbol file into its tables: what a FUNC has, by the order of the lines.
 
-use super::records::{Record, ranges, record};
+use super::records::{SymRecord, ranges, record};
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::MAX_PIECE;
 use crate::util::hash::HashMap;
@@ -12,21 +12,21 @@ const SHOWN_BAD_LINES: usize = 8;
 
 /// A function, or one range of it: writers repeat a FUNC for each range.
 #[derive(Clone, Debug)]
-pub(super) struct Function<'f> {
+pub(super) struct FunctionRecord<'f> {
     pub(super) address: u64,
     /// Bytes of code, at least 1.
     pub(super) len: u32,
     /// Other symbols have this code, too, and the file does not name them.
     pub(super) shared: bool,
     pub(super) name: &'f [u8],
-    /// Index ranges into [`Symbols::lines`] and [`Symbols::inlines`].
+    /// Index ranges into [`SymTables::lines`] and [`SymTables::inlines`].
     pub(super) lines: std::ops::Range<usize>,
     pub(super) inlines: std::ops::Range<usize>,
     /// Where its line begins in the file.
     pub(super) offset: u64,
 }
 
-impl Function<'_> {
+impl FunctionRecord<'_> {
     pub(super) fn end(&self) -> u64 {
         self.address + u64::from(self.len)
     }
@@ -61,7 +61,7 @@ pub(super) struct Public<'f> {
     pub(super) offset: u64,
 }
 
-/// A STACK CFI INIT record, with the index range of its changes in [`Symbols::frame_changes`].
+/// A STACK CFI INIT record, with the index range of its changes in [`SymTables::frame_changes`].
 #[derive(Clone, Debug)]
 pub(super) struct FrameStart<'f> {
     pub(super) address: u64,
@@ -85,7 +85,7 @@ pub(super) type InlineOrigin<'f> = (&'f [u8], Option<u32>);
 
 /// The tables of a file.
 #[derive(Default)]
-pub(super) struct Symbols<'f> {
+pub(super) struct SymTables<'f> {
     pub(super) module: Module<'f>,
     pub(super) code_id: &'f [u8],
     /// The name of the program's file; empty without one.
@@ -93,7 +93,7 @@ pub(super) struct Symbols<'f> {
     pub(super) files: HashMap<u32, &'f [u8]>,
     pub(super) origins: HashMap<u32, InlineOrigin<'f>>,
     /// In the order of the file.
-    pub(super) functions: Vec<Function<'f>>,
+    pub(super) functions: Vec<FunctionRecord<'f>>,
     pub(super) lines: Vec<Line>,
     pub(super) inlines: Vec<Inline>,
     pub(super) publics: Vec<Public<'f>>,
@@ -104,13 +104,13 @@ pub(super) struct Symbols<'f> {
 
 /// Which record the next line belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Within {
+enum Belonging {
     Nothing,
-    /// The last of [`Symbols::functions`].
+    /// The last of [`SymTables::functions`].
     Function,
     /// A FUNC that was left out: its lines are left out with it.
     LeftOut,
-    /// The last of [`Symbols::frames`].
+    /// The last of [`SymTables::frames`].
     Frame,
     /// The same for a STACK CFI INIT.
     LeftOutFrame,
@@ -123,17 +123,22 @@ enum Within {
 pub(super) fn symbols<'f>(
     text: &'f [u8],
     diagnostics: &mut Diagnostics,
-) -> Result<Symbols<'f>, (usize, String)> {
-    let mut reader =
-        Reader { symbols: Symbols::default(), diagnostics, within: Within::Nothing, depth: None, offset: 0 };
+) -> Result<SymTables<'f>, (usize, String)> {
+    let mut reader = LineReader {
+        symbols: SymTables::default(),
+        diagnostics,
+        within: Belonging::Nothing,
+        depth: None,
+        offset: 0,
+    };
     let mut bad: Vec<(usize, &'static str, u64)> = Vec::new();
     for (at, line) in text.split_inclusive(|&byte| byte == b'\n').enumerate() {
         let whole = line.ends_with(b"\n");
         let read = match record(line) {
-            Ok(Record::Nothing) => Ok(()),
+            Ok(SymRecord::Nothing) => Ok(()),
             // What is left of a line may be a line of another meaning.
             Ok(_) if !whole => Err("the last line has no end: the file was cut short"),
-            Ok(Record::Module { os, arch, id, name }) if at == 0 => {
+            Ok(SymRecord::Module { os, arch, id, name }) if at == 0 => {
                 reader.symbols.module = Module { os, arch, id, name };
                 Ok(())
             }
@@ -172,43 +177,43 @@ fn shown(bad: &[(usize, &'static str, u64)]) -> String {
     text
 }
 
-struct Reader<'f, 'd> {
-    symbols: Symbols<'f>,
+struct LineReader<'f, 'd> {
+    symbols: SymTables<'f>,
     diagnostics: &'d mut Diagnostics,
-    within: Within,
+    within: Belonging,
     /// The depth of the INLINE before, in this FUNC.
     depth: Option<u32>,
     /// Where the line begins.
     offset: u64,
 }
 
-impl<'f> Reader<'f, '_> {
-    fn take(&mut self, record: Record<'f>) -> Result<(), &'static str> {
+impl<'f> LineReader<'f, '_> {
+    fn take(&mut self, record: SymRecord<'f>) -> Result<(), &'static str> {
         let symbols = &mut self.symbols;
         match record {
-            Record::Module { .. } => return Err("a second MODULE"),
-            Record::Nothing => {}
-            Record::CodeId(id, file) => (symbols.code_id, symbols.code_file) = (id, file),
-            Record::File { number, name } => drop(symbols.files.insert(number, name)),
+            SymRecord::Module { .. } => return Err("a second MODULE"),
+            SymRecord::Nothing => {}
+            SymRecord::CodeId(id, file) => (symbols.code_id, symbols.code_file) = (id, file),
+            SymRecord::File { number, name } => drop(symbols.files.insert(number, name)),
             // They may stand inside of a FUNC, and do not end it.
-            Record::InlineOrigin { number, file, name } => {
+            SymRecord::InlineOrigin { number, file, name } => {
                 symbols.origins.insert(number, (name, file));
             }
-            Record::StackWin => {
-                self.within = Within::Nothing;
+            SymRecord::StackWin => {
+                self.within = Belonging::Nothing;
                 self.diagnostics.add(Kind::StackWin, self.offset, || at(self.offset));
             }
-            Record::Public { shared, address, name } => {
-                self.within = Within::Nothing;
+            SymRecord::Public { shared, address, name } => {
+                self.within = Belonging::Nothing;
                 symbols.publics.push(Public { address, shared, name, offset: self.offset });
             }
-            Record::Function { shared, address, size, name } => {
-                self.within = Within::LeftOut;
+            SymRecord::Function { shared, address, size, name } => {
+                self.within = Belonging::LeftOut;
                 let Some(len) = self.code(address, size)? else { return Ok(()) };
                 let symbols = &mut self.symbols;
-                (self.within, self.depth) = (Within::Function, None);
+                (self.within, self.depth) = (Belonging::Function, None);
                 let (lines, inlines) = (symbols.lines.len(), symbols.inlines.len());
-                symbols.functions.push(Function {
+                symbols.functions.push(FunctionRecord {
                     address,
                     len,
                     shared,
@@ -218,26 +223,26 @@ impl<'f> Reader<'f, '_> {
                     offset: self.offset,
                 });
             }
-            Record::Line { address, size, line, file } => return self.line((address, size), line, file),
-            Record::Inline { depth, line, file, origin, ranges: text } => {
+            SymRecord::Line { address, size, line, file } => return self.line((address, size), line, file),
+            SymRecord::Inline { depth, line, file, origin, ranges: text } => {
                 let inline = Inline { address: 0, end: 0, depth, call_line: line, call_file: file, origin };
                 return self.inline(inline, text);
             }
-            Record::FrameStart { address, size, rules } => {
-                self.within = Within::LeftOutFrame;
+            SymRecord::FrameStart { address, size, rules } => {
+                self.within = Belonging::LeftOutFrame;
                 let end = address.checked_add(size).ok_or("STACK CFI INIT: code beyond the last address")?;
                 if size == 0 {
                     self.diagnostics.add(Kind::EmptyRange, self.offset, || at(self.offset));
                     return Ok(());
                 }
-                self.within = Within::Frame;
+                self.within = Belonging::Frame;
                 let changes = symbols.frame_changes.len();
                 let changes = changes..changes;
                 symbols.frames.push(FrameStart { address, end, rules, changes, offset: self.offset });
             }
-            Record::FrameChange { address, rules } => match (self.within, symbols.frames.last_mut()) {
-                (Within::LeftOutFrame, _) => {}
-                (Within::Frame, Some(start)) => {
+            SymRecord::FrameChange { address, rules } => match (self.within, symbols.frames.last_mut()) {
+                (Belonging::LeftOutFrame, _) => {}
+                (Belonging::Frame, Some(start)) => {
                     symbols.frame_changes.push((address, rules));
                     start.changes.end += 1;
                 }
@@ -265,8 +270,8 @@ impl<'f> Reader<'f, '_> {
     fn line(&mut self, (address, size): (u64, u64), line: u32, file: u32) -> Result<(), &'static str> {
         let end = address.checked_add(size).ok_or("a line record beyond the last address")?;
         match (self.within, self.symbols.functions.last_mut()) {
-            (Within::LeftOut, _) => {}
-            (Within::Function, Some(function)) => {
+            (Belonging::LeftOut, _) => {}
+            (Belonging::Function, Some(function)) => {
                 // Linkers and PDB files leave line records without code.
                 if size == 0 {
                     self.diagnostics.add(Kind::EmptyRange, self.offset, || at(self.offset));
@@ -281,9 +286,9 @@ impl<'f> Reader<'f, '_> {
     }
 
     fn inline(&mut self, inline: Inline, text: &'f [u8]) -> Result<(), &'static str> {
-        let Symbols { functions, inlines, .. } = &mut self.symbols;
-        let (Within::Function, Some(function)) = (self.within, functions.last_mut()) else {
-            return if self.within == Within::LeftOut {
+        let SymTables { functions, inlines, .. } = &mut self.symbols;
+        let (Belonging::Function, Some(function)) = (self.within, functions.last_mut()) else {
+            return if self.within == Belonging::LeftOut {
                 Ok(())
             } else {
                 Err("INLINE without a FUNC before it")
@@ -317,6 +322,11 @@ impl<'f> Reader<'f, '_> {
         function.inlines.end = inlines.len();
         Ok(())
     }
+}
+
+/// Text of the file for a message: without control characters, and cut.
+pub(super) fn quoted(text: &[u8]) -> String {
+    text[..text.len().min(200)].escape_ascii().to_string()
 }
 
 /// A place in the file, for a diagnostic.
