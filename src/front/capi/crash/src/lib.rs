@@ -153,8 +153,9 @@ pub extern "C" fn foldsym_print_modules(fd: c_int) -> Status {
 
 /// Writes the stack of the caller. Keeps the registers of its caller, by DWARF's numbers, before anything changes them.
 ///
-/// The body is one block of assembly without a local variable, so that the compiler puts no instruction before it: `tests/handler` compares
-/// the stack with gdb's. In a function of Rust it has a debugging entry. Assembly of a module has none, and a linker that folds
+/// The body is one block of assembly without a local variable, so that the compiler puts at most one thing before it: where it was told to
+/// keep frame pointers (`-Cforce-frame-pointers`), the new frame pointer, which the first instructions take back. `tests/handler`
+/// compares the stack with gdb's. In a function of Rust it has a debugging entry. Assembly of a module has none, and a linker that folds
 /// could then have folded any function with it (`undescribed_object`).
 #[unsafe(no_mangle)]
 pub extern "C" fn foldsym_print_stack(fd: c_int) -> Status {
@@ -162,6 +163,13 @@ pub extern "C" fn foldsym_print_stack(fd: c_int) -> Status {
     #[cfg(target_arch = "x86_64")]
     unsafe {
         asm!(
+            // A caller's frame pointer is above the return address, to which the stack pointer points.
+            "cmp rsp, rbp",
+            "jne 2f",
+            "pop rbp",
+            "2:",
+            ".cfi_def_cfa 7, 8",
+            ".cfi_same_value 6",
             "sub rsp, 152",
             ".cfi_adjust_cfa_offset 152",
             "mov [rsp + 24], rbx",
@@ -188,6 +196,13 @@ pub extern "C" fn foldsym_print_stack(fd: c_int) -> Status {
     #[cfg(target_arch = "aarch64")]
     unsafe {
         asm!(
+            "cmp sp, x29",
+            "b.ne 2f",
+            "ldp x29, x30, [sp], #16",
+            "2:",
+            ".cfi_def_cfa 31, 0",
+            ".cfi_same_value 29",
+            ".cfi_same_value 30",
             "stp x29, x30, [sp, #-16]!",
             ".cfi_def_cfa_offset 16",
             ".cfi_offset 29, -16",

@@ -47,13 +47,13 @@ static WRITTEN: AtomicU32 = AtomicU32::new(0);
 static FAULTED: AtomicU32 = AtomicU32::new(0);
 static PROCESS: AtomicI32 = AtomicI32::new(0);
 static INSTALLED: AtomicBool = AtomicBool::new(false);
-/// Where a signal is kept that somebody sends to a thread while it writes outside of crashes. A variable of that thread's own stack.
-static DEFERRED: AtomicPtr<AtomicI32> = AtomicPtr::new(ptr::null_mut());
-/// Where the stack of the report begins.
+/// The signals, a bit each, that somebody sent to the thread that writes outside of crashes, since it began to write.
+static DEFERRED: AtomicU64 = AtomicU64::new(0);
+/// Where the stack of the report begins; 0 while no report is written.
 static BASE: AtomicU64 = AtomicU64::new(0);
 /// The last fault in it.
 static FAULT: (AtomicI32, AtomicU64) = (AtomicI32::new(0), AtomicU64::new(0));
-/// The crash that is being written, for faults of the handler itself.
+/// The crash that is being written, for faults of the handler itself; its signal is 0 while none is.
 static CRASH: (AtomicI32, AtomicPtr<libc::siginfo_t>, AtomicPtr<c_void>) =
     (AtomicI32::new(0), AtomicPtr::new(ptr::null_mut()), AtomicPtr::new(ptr::null_mut()));
 
@@ -73,7 +73,7 @@ extern "C" fn in_child() {
     // SAFETY: no arguments.
     PROCESS.store(unsafe { libc::getpid() }, Ordering::Relaxed);
     WAITING.store(0, Ordering::Relaxed);
-    OWNER.store(0, Ordering::Release);
+    release();
 }
 
 /// Whether the signals of the options have numbers that signals have.
@@ -156,8 +156,7 @@ unsafe extern "C" fn handler(signal: c_int, info: *mut libc::siginfo_t, context:
         if cause.is_fault() {
             faulted(&cause, context);
         } else if CRASH.0.load(Ordering::Relaxed) == 0 {
-            // SAFETY: this thread is the owner outside of crashes, and its variable is there until it no longer is.
-            unsafe { &*DEFERRED.load(Ordering::Relaxed) }.store(signal, Ordering::Relaxed);
+            DEFERRED.fetch_or(bit(signal), Ordering::Relaxed);
         }
         return;
     }
@@ -183,7 +182,8 @@ unsafe extern "C" fn handler(signal: c_int, info: *mut libc::siginfo_t, context:
         } else {
             sys::set_default(signal);
         }
-        OWNER.store(0, Ordering::Release);
+        // A signal that was sent before the crash was known here is dropped as those sent during the report are.
+        release();
     }
     finish(thread, limit);
     pass_on(&cause, thread, info, context);
@@ -193,13 +193,32 @@ unsafe extern "C" fn handler(signal: c_int, info: *mut libc::siginfo_t, context:
 fn take(thread: i32, patience: u64, is_crash: bool) -> bool {
     // The thread's own end of the process may meet another fault than the first.
     let swap = |from| OWNER.compare_exchange(from, thread, Ordering::AcqRel, Ordering::Acquire).is_ok();
+    // A thread that was to end the process, and the moment from which on that is no longer to be expected.
+    let (mut ending, mut late) = (0, 0);
     while (!is_crash && WAITING.load(Ordering::Acquire) > 0) || (!swap(0) && !swap(thread.wrapping_neg())) {
-        if sys::now() > patience {
+        let now = sys::now();
+        if now > patience {
             return false;
+        }
+        let owner = OWNER.load(Ordering::Relaxed);
+        if owner != ending {
+            (ending, late) = (owner, now.saturating_add(OPTIONS.get().limit()));
+        }
+        // The instruction of a fault succeeds when it runs again if another thread has mapped its page since.
+        if is_crash && owner < 0 && now > late && swap(owner) {
+            return true;
         }
         sys::sleep();
     }
     true
+}
+
+/// Gives the lock back, behind a report.
+fn release() {
+    CRASH.0.store(0, Ordering::Relaxed);
+    DEFERRED.store(0, Ordering::Relaxed);
+    BASE.store(0, Ordering::Relaxed);
+    OWNER.store(0, Ordering::Release);
 }
 
 /// Lets other threads that crashed write their reports before this one ends the process. A thread that crashes later waits for the end,
@@ -230,8 +249,12 @@ fn faulted(cause: &Cause, context: *mut c_void) {
     let (signal, address) = &FAULT;
     signal.store(cause.signal, Ordering::Relaxed);
     address.store(cause.address, Ordering::Relaxed);
+    let base = BASE.load(Ordering::Relaxed);
+    if base == 0 || FAULTED.fetch_add(1, Ordering::AcqRel) > FAULTS {
+        die(cause.signal, sys::thread());
+    }
     // As after a call: below the first handler's frame, which nobody returns to.
-    let below = BASE.load(Ordering::Relaxed) & !15;
+    let below = base & !15;
     let sp = if cfg!(target_arch = "x86_64") { below.wrapping_sub(8) } else { below };
     // SAFETY: the kernel's struct for this signal, which is this thread's alone.
     unsafe { registers::set_context(context, resume as *const () as u64, sp) };
@@ -243,13 +266,13 @@ extern "C" fn resume() -> ! {
     let signal = signal.load(Ordering::Relaxed);
     let thread = sys::thread();
     let fault = FAULT.0.load(Ordering::Relaxed);
-    if FAULTED.fetch_add(1, Ordering::AcqRel) < FAULTS {
+    if FAULTED.load(Ordering::Acquire) <= FAULTS {
         // SAFETY: this thread is the owner, and the use that the fault interrupted is over.
         let report = unsafe { &mut *REPORT.0.get() };
         report.skip(fault, FAULT.1.load(Ordering::Relaxed));
         report.run();
     }
-    OWNER.store(0, Ordering::Release);
+    release();
     if signal == 0 {
         // Not a crash, but a stack that was asked for.
         die(fault, thread);
@@ -262,6 +285,11 @@ extern "C" fn resume() -> ! {
     die(signal, thread);
 }
 
+/// Signals that a process ignores if it says nothing of them.
+const IGNORED: [c_int; 4] = [libc::SIGCHLD, libc::SIGCONT, libc::SIGURG, libc::SIGWINCH];
+/// Signals that stop a process, which may go on later.
+const STOPPING: [c_int; 3] = [libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
+
 /// Gives the signal to the handler that was there before, or to the system.
 fn pass_on(cause: &Cause, thread: i32, info: *mut libc::siginfo_t, context: *mut c_void) {
     let action = before(cause.signal).unwrap_or(Action::DEFAULT);
@@ -270,8 +298,12 @@ fn pass_on(cause: &Cause, thread: i32, info: *mut libc::siginfo_t, context: *mut
         return call(&action, cause.signal, info, context);
     }
     // A fault cannot be ignored.
-    if action.handler == libc::SIG_IGN && !cause.is_fault() {
+    let is_ignored = action.handler == libc::SIG_IGN || IGNORED.contains(&cause.signal);
+    if is_ignored && !cause.is_fault() {
         return go_on(thread);
+    }
+    if STOPPING.contains(&cause.signal) {
+        go_on(thread);
     }
     sys::set_default(cause.signal);
     // The instruction runs again and meets the same fault: a core then shows the program as it crashed. A breakpoint of x86-64 has
@@ -328,21 +360,22 @@ fn outside_of_crashes(write: impl FnOnce(&mut Report, u64)) -> Status {
     let blocked = sys::block(WAITING_SIGNALS);
     let thread = sys::thread();
     let limit = OPTIONS.get().limit();
-    let deferred = AtomicI32::new(0);
     let patience = sys::now().saturating_add(limit);
     let is_ours = OWNER.load(Ordering::Acquire) != thread && take(thread, patience, false);
+    let mut deferred = 0;
     if is_ours {
-        CRASH.0.store(0, Ordering::Relaxed);
-        BASE.store((&raw const limit) as u64, Ordering::Relaxed);
         FAULTED.store(0, Ordering::Relaxed);
-        DEFERRED.store((&raw const deferred).cast_mut(), Ordering::Relaxed);
+        BASE.store((&raw const limit) as u64, Ordering::Relaxed);
         // SAFETY: this thread is the owner.
         write(unsafe { &mut *REPORT.0.get() }, limit);
-        OWNER.store(0, Ordering::Release);
+        BASE.store(0, Ordering::Relaxed);
+        // From here on a signal is a crash of this thread, so that none is kept behind the reading of those that were.
+        OWNER.store(thread.wrapping_neg(), Ordering::Release);
+        deferred = DEFERRED.swap(0, Ordering::AcqRel);
+        go_on(thread);
     }
     sys::set_mask(blocked);
-    let signal = deferred.load(Ordering::Relaxed);
-    if signal != 0 {
+    for signal in (1..=LAST as c_int).filter(|signal| deferred & bit(*signal) != 0) {
         sys::send(process(thread), thread, signal);
     }
     if is_ours { status::OK } else { status::E_BUSY }

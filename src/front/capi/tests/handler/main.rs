@@ -12,7 +12,7 @@ mod words;
 
 use std::process::Command;
 
-use built::{LETTER, Line, PIE, PLAIN, Report, STATIC, STATIC_PIE, build, libc_signal, succeed};
+use built::{LETTER, Line, PIE, PLAIN, Report, STATIC, STATIC_PIE, build, libc_signal, source, succeed};
 use common::{compiler, crash_archive, crate_dir, folder, skip, text};
 use foldsym_convert::{NoProgress, Options, convert};
 use foldsym_symbolize::{GivenStack, Requests, Stack, Symbolizer};
@@ -132,6 +132,79 @@ fn what_goes_wrong_costs_a_part_of_the_report_alone() {
     assert!(report.text.contains("/libc.so.6 build id "), "{}", report.text);
     built.symbols("program");
 }
+
+#[test]
+fn a_signal_that_does_not_end_the_process_leaves_later_crashes_their_reports() {
+    let Some(cc) = compiler("cc") else { return };
+    let program = folder("handler-goes-on").join("goes_on");
+    let include = format!("-I{}", crate_dir().join("include").display());
+    let mut command = Command::new(cc);
+    command
+        .args(["-O2", "-g", "-fomit-frame-pointer", &include])
+        .arg(source("goes_on.c"))
+        .arg(crash_archive());
+    succeed(command.args(["-pthread", "-ldl", "-o"]).arg(&program));
+    let run = |way: &str| {
+        let output = Command::new(&program).arg(way).output().unwrap();
+        Report { text: String::from_utf8_lossy(&output.stderr).into_owned(), status: output.status }
+    };
+    let report = run("ignored");
+    assert_eq!(report.text.matches("*** crash: signal 28 ").count(), 2, "{}", report.text);
+    assert_eq!(report.text.matches("*** crash: SIGSEGV").count(), 1, "{}", report.text);
+    assert!(report.text.ends_with("*** end of the crash report\n"), "{}", report.text);
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&report.status), Some(libc_signal("SEGV")));
+    // The report of a fault that does not come again went elsewhere.
+    let report = run("mapped");
+    assert!(report.text.starts_with("the page is there\n*** crash: SIGABRT"), "{}", report.text);
+    assert!(report.text.ends_with("*** end of the crash report\n"), "{}", report.text);
+    // Faults that somebody sends, at any moment of a stack that is printed.
+    for _ in 0..20 {
+        let report = run("sent");
+        assert_eq!((report.text.as_str(), report.status.code()), ("still here\n", Some(0)));
+    }
+}
+
+#[test]
+fn a_stack_is_printed_by_an_archive_with_frame_pointers_too() {
+    let Some(cc) = compiler("cc") else { return };
+    let folder = folder("handler-frame-pointers");
+    let mut build = Command::new(env!("CARGO"));
+    build.args(["build", "--release", "--locked"]).current_dir(crate_dir().join("crash"));
+    build.env("CARGO_TARGET_DIR", &folder).env("RUSTFLAGS", "-Cforce-frame-pointers=yes");
+    succeed(build.env_remove("CARGO_ENCODED_RUSTFLAGS"));
+    let (source, program) = (folder.join("twice.c"), folder.join("twice"));
+    std::fs::write(&source, TWICE).unwrap();
+    for flag in ["-fomit-frame-pointer", "-fno-omit-frame-pointer"] {
+        let mut command = Command::new(&cc);
+        command.args(["-O2", "-g", "-fno-optimize-sibling-calls", flag]);
+        command.arg(format!("-I{}", crate_dir().join("include").display()));
+        command.arg(&source).arg(folder.join("release/libfoldsym_crash.a"));
+        succeed(command.args(["-pthread", "-ldl", "-o"]).arg(&program));
+        let output = Command::new(&program).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        let report = Report { text, status: output.status };
+        assert_eq!(report.status.code(), Some(42), "{flag}: {}", report.text);
+        assert!(report.text.starts_with("#0 "), "{}", report.text);
+        for name in [" twice+0x", " main+0x", " _start+0x"] {
+            assert!(report.text.contains(name), "{name}: {}", report.text);
+        }
+    }
+}
+
+const TWICE: &str = r#"
+#include "foldsym_crash.h"
+__attribute__((noinline)) int twice(int value)
+{
+    int status = foldsym_print_stack(2);
+    return status == FOLDSYM_CRASH_OK ? 2 * value : 1;
+}
+int main(void)
+{
+    if (foldsym_install_crash_handler(0) < 0)
+        return 1;
+    return twice(21);
+}
+"#;
 
 #[test]
 fn modules_without_their_symbols_say_so_and_are_named_by_the_linker() {
