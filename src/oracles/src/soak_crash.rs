@@ -20,7 +20,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         "handler",
         "--",
         "--exact",
-        "soak",
+        "soak::soak",
         "--nocapture",
     ]);
     sh::run(test.env("FOLDSYM_SOAK_CRASHES", crashes))
