@@ -219,8 +219,10 @@ fn function_of(file: &SymbolFile<'_>, only: &Resolved) -> Result<Option<Function
 struct Described {
     file: Option<FileId>,
     scope: String,
-    /// A set with keyed hashes: the author of a program chooses its names.
+    /// Sets with keyed hashes: the author of a program chooses its names.
     words: HashSet<String>,
+    /// Those of the name alone, without parameters, a return type, and types of the language.
+    own_words: HashSet<String>,
 }
 
 impl Described {
@@ -234,17 +236,23 @@ impl Described {
         let length = name.and_then(|name| file.write_name(name, &mut buffer)).unwrap_or(0);
         let linkage = buffer.get(..length).unwrap_or_default();
         let readable = demangle(linkage).unwrap_or_else(|| String::from_utf8_lossy(linkage).into_owned());
-        Described { file: declared, scope: scope(&readable).to_owned(), words: words(&readable) }
+        Described::named(&readable, declared)
     }
 
-    /// The index of the only candidate that alone has a word of this calling function.
+    fn named(readable: &str, file: Option<FileId>) -> Described {
+        let mut own_words = words(own_name(readable));
+        own_words.retain(|word| !TYPES.contains(&&**word));
+        Described { file, scope: scope(readable).to_owned(), words: words(readable), own_words }
+    }
+
+    /// The index of the only candidate that alone has a word of this calling function, both in their names without parameters.
     fn only_kin(&self, candidates: &[Described]) -> Option<u32> {
         let mut having: HashMap<&str, usize> = HashMap::new();
-        for word in candidates.iter().flat_map(|candidate| &candidate.words) {
+        for word in candidates.iter().flat_map(|candidate| &candidate.own_words) {
             *having.entry(word).or_default() += 1;
         }
         let is_kin = |candidate: &Described| {
-            candidate.words.iter().any(|word| having[&**word] == 1 && self.words.contains(word))
+            candidate.own_words.iter().any(|word| having[&**word] == 1 && self.own_words.contains(word))
         };
         let mut kin = (0..).zip(candidates).filter(|(_, candidate)| is_kin(candidate));
         let (only, _) = kin.next()?;
@@ -259,6 +267,66 @@ impl Described {
         let others = candidate.words.len() - shared;
         i64::from(in_scope) * 8 + i64::from(in_file) * 3 + shared as i64 * 2 - others as i64
     }
+}
+
+/// Words of names of types that the languages have: two functions that have one need not have to do with each other.
+const TYPES: &[&str] = &[
+    "bool",
+    "char",
+    "const",
+    "double",
+    "float",
+    "int",
+    "long",
+    "short",
+    "signed",
+    "unsigned",
+    "void",
+    "volatile",
+    "char8_t",
+    "char16_t",
+    "char32_t",
+    "wchar_t",
+    "i8",
+    "i16",
+    "i32",
+    "i64",
+    "i128",
+    "isize",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "u128",
+    "usize",
+    "f32",
+    "f64",
+    "str",
+    "std",
+    "core",
+    "alloc",
+    "operator",
+    "anonymous",
+    "namespace",
+];
+
+/// A readable name without its parameters and return type.
+fn own_name(readable: &str) -> &str {
+    let (mut depth, mut start) = (0_i32, 0);
+    for (at, byte) in readable.bytes().enumerate() {
+        match byte {
+            // Of an operator the class alone.
+            b'o' if depth == 0 && is_operator_at(readable.as_bytes(), at) => return &readable[start..at],
+            b'(' if depth == 0 && at > start && !readable[..at].ends_with("::") => {
+                return &readable[start..at];
+            }
+            b'<' | b'(' | b'[' | b'{' => depth += 1,
+            b'>' | b')' | b']' | b'}' => depth -= 1,
+            b' ' if depth == 0 => start = at + 1,
+            _ => {}
+        }
+    }
+    &readable[start..]
 }
 
 /// The class or namespace of a readable name, with its template arguments: the text before the last `::` outside of all brackets and
@@ -393,7 +461,7 @@ mod tests {
 
     #[test]
     fn own_class_and_template_arguments_come_before_others() {
-        let of = |text: &str| Described { file: None, scope: scope(text).to_owned(), words: words(text) };
+        let of = |text: &str| Described::named(text, None);
         let caller = of("Stack<Button*>::push(Button*)");
         let score = |text: &str| caller.score(&of(text));
         assert!(score("Stack<Button*>::grow()") > score("Stack<Label*>::grow()"));
@@ -402,13 +470,18 @@ mod tests {
 
     #[test]
     fn the_only_candidate_with_a_word_of_the_caller_comes_before_order() {
-        let of = |text: &str| Described { file: None, scope: scope(text).to_owned(), words: words(text) };
+        let of = |text: &str| Described::named(text, None);
         let candidates =
             ["Till<Note>::take(long)", "Till<Coin>::take(long)", "Till<Cake>::take(long)"].map(of);
         let only = |caller: &str| of(caller).only_kin(&candidates);
         assert_eq!(only("long sell<Coin>(Till<Coin>&, long)"), Some(1));
+        assert_eq!(only("long sell<Coin>(Till<Coin>&, Till<Note>&)"), Some(1));
+        // Parameters say less, and types of the language nothing.
+        assert_eq!(only("long sell(Till<Coin>&, long)"), None);
+        assert_eq!(of("parse(int)").only_kin(&["first<char>()", "first<int>()"].map(of)), None);
+        assert_eq!(of("void parse<int>()").only_kin(&["first<char>()", "first<int>()"].map(of)), None);
         // Several have each of these words; two have a word of their own.
         assert_eq!(only("Till<Screw>::take(long)"), None);
-        assert_eq!(only("swap(Till<Coin>&, Till<Cake>&)"), None);
+        assert_eq!(only("swap<Coin, Cake>(Till<Coin>&, Till<Cake>&)"), None);
     }
 }
