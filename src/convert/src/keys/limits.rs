@@ -19,6 +19,10 @@ pub(crate) const MAX_MENTIONS: usize = 1 << 22;
 pub(crate) const MAX_GUESS_STEPS: u64 = 1 << 28;
 pub(crate) const MAX_GAP: usize = 1 << 20;
 
+/// How often the code of a program is read, on average, for guesses by the order of DIEs: once for each unit that describes a function. The
+/// rest has no guesses. It is not reported either.
+pub(crate) const MAX_READS: u64 = 64;
+
 /// Of the functions of a group that kept their addresses, so many are asked for the addresses of calls. It is not reported: they have the same
 /// code, so the first one with recorded calls serves.
 pub(crate) const MAX_SURVIVORS: usize = 4;

@@ -16,7 +16,7 @@ use std::ops::Range;
 use crate::keys::calls::first_mentions::{Guesses, List, Listed};
 use crate::keys::calls::key_builder::CallKeyBuilder;
 use crate::keys::calls::mentions::Mention;
-use crate::keys::limits::{MAX_GUESS_STEPS, MAX_MENTIONS};
+use crate::keys::limits::{MAX_GUESS_STEPS, MAX_MENTIONS, MAX_READS};
 use crate::model::{CallFrom, DieOffset, FuncId, ImageAddr, Owner, UnitId};
 use crate::program::names::itanium::is_instance;
 use crate::util::budget::Budget;
@@ -29,7 +29,8 @@ impl CallKeyBuilder<'_, '_, '_> {
         if functions.program.groups.is_empty() {
             return Vec::new();
         }
-        let steps = Budget::new(MAX_GUESS_STEPS);
+        let code: u64 = functions.program.pieces.iter().map(|piece| piece.code().len()).sum();
+        let steps = Budget::new(MAX_GUESS_STEPS.min(code.saturating_mul(MAX_READS)));
         let (mut by_call, mut total) = (HashMap::default(), 0);
         for (number, (head, records)) in
             (0..).zip(functions.program.heads.iter().zip(&functions.records.units))
@@ -92,13 +93,16 @@ impl CallKeyBuilder<'_, '_, '_> {
         let mut mentions = Vec::new();
         let mut once: HashSet<ImageAddr> = HashSet::default();
         let is_start = |target| self.index.owner_at(target).is_some();
-        for &function in described {
+        // Discarded copies of several DIEs may all be of one function.
+        let mut read: HashSet<FuncId> = HashSet::default();
+        for &function in described.iter().filter(|function| read.insert(**function)) {
             let of_group = functions.group(function).map(|_| function);
             for range in functions.ranges_of(function).iter() {
-                let transfers = functions.machine.transfers(range, is_start);
-                if mentions.len() >= room || !steps.spend(transfers.len() + 1) {
+                // Many units may describe one long function.
+                if mentions.len() >= room || !steps.spend(range.len() as usize + 1) {
                     return mentions;
                 }
+                let transfers = functions.machine.transfers(range, is_start);
                 for transfer in transfers {
                     let is_grouped = matches!(self.index.owner_at(transfer.target), Some(Owner::Group(_)));
                     // Of a function alone, the first mention is enough.
