@@ -1,13 +1,13 @@
-//! Resolves ties by order.
+//! Resolves ties by the names of inlined code, or by order.
 //!
 //! A *tie* is a set of descriptions and a set of symbols at one range, of which any may belong to any. Example: at `-g1` clang describes
 //! `Queue<Car>::add` and `Queue<Bus>::add` as `add` and `add`, and the linker folded the two. The symbols `_ZN5QueueI3CarE3addEPS0_` and
-//! `_ZN5QueueI3BusE3addEPS0_` show that both functions are there. Only the order of DIEs and symbols shows which DIE is which function
-//! ([`crate::policy::order`]).
+//! `_ZN5QueueI3BusE3addEPS0_` show that both functions are there. If `link<Car>` is inlined into one and `link<Bus>` into the other, these
+//! names show which DIE is which function. Else only the order of DIEs and symbols does ([`crate::policy::order`]).
 
 use crate::model::{DieOffset, UnitId};
 use crate::policy::order::DieOrder;
-use crate::util::hash::HashMap;
+use crate::util::hash::{HashMap, HashSet};
 
 /// A description of a tie: its unit, and its place among the descriptions of the unit.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,6 +34,34 @@ pub(crate) struct TiedSymbol<'s> {
     pub(crate) file: Option<&'s [u8]>,
     /// Its place in the symbol table.
     pub(crate) order: u32,
+}
+
+/// Pairs descriptions with symbols, each by its index, if each description has words that one symbol alone has, another one for each.
+/// `descriptions`: the words of the names of inlined functions.
+pub(crate) fn by_words(
+    descriptions: &[HashSet<&str>],
+    symbols: &[HashSet<&str>],
+) -> Option<Vec<(usize, usize)>> {
+    // By word: the only symbol that has it.
+    let mut only: HashMap<&str, Option<usize>> = HashMap::default();
+    for (at, words) in symbols.iter().enumerate() {
+        for word in words {
+            only.entry(word).and_modify(|known| *known = None).or_insert(Some(at));
+        }
+    }
+    let mut taken = HashSet::default();
+    let pair = |(at, words): (usize, &HashSet<&str>)| {
+        let mut found = words.iter().filter_map(|word| *only.get(word)?);
+        let symbol = found.next()?;
+        (found.all(|other| other == symbol) && taken.insert(symbol)).then_some((at, symbol))
+    };
+    descriptions.iter().enumerate().map(pair).collect()
+}
+
+/// The words of a readable name.
+pub(crate) fn words(readable: &str) -> HashSet<&str> {
+    let all = readable.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    all.filter(|word| !word.is_empty()).collect()
 }
 
 /// Pairs descriptions with symbols, each by its index. `file` is the base name of a unit's file. If there are more of one kind, the
@@ -99,5 +127,16 @@ mod tests {
         let reversed =
             [1, 3].map(|die| TiedDescription::of_die(UnitId::new(0), DieOffset(die), DieOrder::Reversed));
         assert_eq!(by_order(&reversed, &symbols, |_| b""), [(1, 1), (0, 0)]);
+    }
+
+    #[test]
+    fn names_of_inlined_code_come_before_order() {
+        let symbols = ["Box<Car>::weigh(long)", "Box<Bus>::weigh(long)"].map(words);
+        let of = |names: [&str; 2]| by_words(&names.map(words), &symbols.each_ref().map(Clone::clone));
+        assert_eq!(of(["long get<Bus>(Bus*)", "long get<Car>(Car*)"]), Some(vec![(0, 1), (1, 0)]));
+        // One name for both, of both, or of none.
+        assert_eq!(of(["get<Bus>", "get<Bus>"]), None);
+        assert_eq!(of(["get<Bus> set<Car>", "get<Car>"]), None);
+        assert_eq!(of(["get<Bus>", "get<Ox>"]), None);
     }
 }

@@ -1,6 +1,10 @@
 //! The limits of deciding who owns code: what each bounds, and what is lost if a program reaches it.
 //! [`crate::util::budget`] explains why there are limits.
 
+/// Functions inlined into one function whose names are compared with names of symbols. More are not asked, and it is not reported: the
+/// order of symbols may still show the function's name.
+pub(crate) const MAX_INLINED_NAMES: usize = 16;
+
 /// Names and functions of one plain name at one range. If there are more, none of these functions gets a mangled name, and each
 /// name counts as that of a function without a DIE.
 pub(crate) const MAX_OVERLOADS: usize = 64;

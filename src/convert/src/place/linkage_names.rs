@@ -11,9 +11,9 @@
 //! the one symbol that remains proves nothing about functions of other files.
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
-use crate::members::ties::{TiedDescription, TiedSymbol, by_order};
+use crate::members::ties::{TiedDescription, TiedSymbol, by_order, by_words, words};
 use crate::model::{FuncId, Function, Member, NameId, OriginId, Rows, UnitId};
-use crate::place::limits::MAX_OVERLOADS;
+use crate::place::limits::{MAX_INLINED_NAMES, MAX_OVERLOADS};
 use crate::place::placing::Placing;
 use crate::policy::order::order_of_symbols;
 use crate::program::names::itanium::{
@@ -21,6 +21,7 @@ use crate::program::names::itanium::{
 };
 use crate::program::names::relation::{Relation, relation};
 use crate::program::symbols::{CodeSymbol, principal};
+use crate::toolchain::suffixes::has_suffix;
 use crate::util::hash::HashMap;
 use crate::util::text::base_name;
 
@@ -174,6 +175,16 @@ fn tied(
         .collect();
     let open: Vec<_> =
         open.iter().filter(|(_, fitting)| left.iter().any(|at| fitting.contains(at))).collect();
+    let inlined: Vec<String> =
+        open.iter().map(|(function, _)| inlined_names(placing, &functions[function.index()])).collect();
+    let by_words = by_words(
+        &inlined.iter().map(|names| words(names)).collect::<Vec<_>>(),
+        &left.iter().map(|at| texts[*at].as_deref().map(words).unwrap_or_default()).collect::<Vec<_>>(),
+    );
+    // Without inlined code a wrong name would do no harm: the functions differ in nothing else.
+    let has_clones = by_words.is_none()
+        && inlined.iter().any(|names| !names.is_empty())
+        && left.iter().any(|at| names[*at].iter().any(|symbol| has_suffix(symbol.name)));
     let described = |(function, _): &&(FuncId, &[usize])| {
         let function = &functions[function.index()];
         let source = function.source?;
@@ -182,7 +193,7 @@ fn tied(
         let line_tables = !own.external && placing.names.origin(function.origin).line == 0;
         let records = &placing.recovered.records.units[source.unit.index()];
         let records_calls = !records.calls.is_empty() || !records.listed.is_empty();
-        let order = order_of_symbols(unit.head, line_tables, records_calls)?;
+        let order = order_of_symbols(unit.head, line_tables, records_calls, has_clones)?;
         Some(TiedDescription::of_die(source.unit, own.die, order))
     };
     let Some(descriptions) = open.iter().map(described).collect::<Option<Vec<_>>>() else {
@@ -208,12 +219,28 @@ fn tied(
     };
     let symbols: Vec<TiedSymbol<'_>> = left.iter().map(symbol).collect();
     let file = |unit: UnitId| &*placing.recovered.unit(unit).head.file_name;
-    let pairs = by_order(&descriptions, &symbols, file);
+    let pairs = by_words.unwrap_or_else(|| by_order(&descriptions, &symbols, file));
     let named = pairs.into_iter().map(|(function, symbol)| (open[function], left[symbol]));
     named
         .filter(|((_, fitting), at)| fitting.contains(at))
         .map(|((function, _), at)| (*function, at))
         .collect()
+}
+
+/// The names of the functions that are inlined into a function, with blanks between them. Names with other words than the function's own are
+/// enough, and the first ones have them.
+fn inlined_names(placing: &Placing<'_, '_>, function: &Function) -> String {
+    let Some(source) = function.source else { return String::new() };
+    let unit = placing.recovered.unit(source.unit);
+    let scopes = unit.code.scopes_of(&unit.code.functions[source.function.index()]);
+    let mut names = String::new();
+    for scope in scopes.iter().take(MAX_INLINED_NAMES) {
+        let callee = placing.recovered.units.edges[unit.edge_of(scope.edge).index()].callee;
+        let name = placing.names.text(placing.names.of_origin(callee));
+        names += &demangled_spelling(name).unwrap_or_else(|| String::from_utf8_lossy(name).into_owned());
+        names.push(' ');
+    }
+    names
 }
 
 /// The template of which a demangled function is an instance, without its arguments: its classes and namespaces, if it has any. `None` if
