@@ -124,7 +124,6 @@ impl Program {
     }
 }
 
-/// C functions that no entry describes, or of which the entries are gone: each is a member of the group.
 /// The line of the symbol `weigh_parcel`'s code is not known at `-g1`: two functions have it, with a line sequence each.
 #[test]
 fn functions_of_which_mold_dropped_the_symbols_are_found_by_their_lines() {
@@ -139,6 +138,44 @@ fn functions_of_which_mold_dropped_the_symbols_are_found_by_their_lines() {
     }
 }
 
+/// Without the symbols of folded functions, a line sequence shows one. But here the sequence is that of the function whose code it is.
+#[test]
+fn a_removed_function_is_not_found_by_the_lines_of_another() {
+    let program = Program::new("collected.mold");
+    let (_, reason, names) = program.at(program.address("weigh_parcel"));
+    assert_eq!((reason, names), (Some(Reason::Stripped), vec!["weigh_parcel".to_owned()]));
+}
+
+/// At any address no function has the inlined code of another instance of its template: the order of clones shows nothing.
+#[test]
+fn clones_of_gcc_have_the_names_that_their_inlined_code_shows() {
+    let program = Program::new("clones.gcc-lld");
+    let start = program.symbols().iter().find(|(name, _)| name.contains("weigh")).unwrap().1;
+    let file = SymbolFile::open(&program.fsym).unwrap();
+    let (mut frames, mut shown) = (Frames::new(), BTreeSet::new());
+    for address in start..start + 64 {
+        let Lookup::Found(found) = file.lookup(ImageAddr(address), &mut frames).unwrap() else { continue };
+        if found.piece_start.0 != start {
+            continue;
+        }
+        assert_eq!(found.member_count(), 2);
+        for member in 0..2 {
+            file.member_frames(&found, member, &mut frames).unwrap();
+            let names = file.frames(&frames).map(|frame| {
+                let mut buffer = [0; 256];
+                let len = frame.unwrap().name.map_or(0, |id| file.write_name(id, &mut buffer).unwrap());
+                String::from_utf8(buffer[..len].to_vec()).unwrap()
+            });
+            shown.insert(names.collect::<Vec<_>>());
+        }
+    }
+    let weigh = |class: &str| format!("_ZN12_GLOBAL__N_13BoxI{class}E5weighEl.isra.0");
+    let both = |class| [vec![weigh(class)], vec![format!("_Z3getI{class}ElPT_"), weigh(class)]];
+    let expected: Vec<Vec<String>> = ["3Car", "3Bus"].into_iter().flat_map(both).collect();
+    assert_eq!(shown, expected.into_iter().collect());
+}
+
+/// C functions that no entry describes, or of which the entries are gone: each is a member of the group.
 #[test]
 fn folded_functions_without_an_entry_are_functions() {
     for (set, name, functions) in [

@@ -6,9 +6,11 @@ use crate::merge::names::Names;
 use crate::merge::units::Definition;
 use crate::model::{AddressRange, DieOffset, How, Instance, NameId, OriginId, UnitFunction, UnitId};
 use crate::program::names::itanium::is_program_wide;
+use crate::program::symbols::CodeSymbol;
 use crate::recover::limits::MAX_DEFINITIONS;
 use crate::recover::recovered::Recovered;
 use crate::util::hash::{HashMap, Keyed};
+use crate::util::text::base_name;
 
 /// Functions that kept their addresses.
 pub(crate) struct LiveFunctions {
@@ -91,6 +93,26 @@ impl LiveFunctions {
         let places = self.ranges.get(&range)?;
         Some(&self.survivors[places.start as usize..places.end as usize])
     }
+}
+
+/// True if a symbol is that of a function of exactly this range.
+pub(crate) fn keeps(symbol: &CodeSymbol<'_>, range: AddressRange) -> bool {
+    symbol.function && symbol.sized && symbol.range() == range
+}
+
+/// True if functions that only symbols name keep a range, and if not all of the unit's `own` sequences of the range can be theirs: the unit
+/// may have functions that it does not describe. `here`: the symbols at the start of the range. `file`: the base name of the unit's file.
+pub(crate) fn is_kept_beside(here: &[CodeSymbol<'_>], range: AddressRange, file: &[u8], own: usize) -> bool {
+    let kept = || here.iter().filter(|symbol| keeps(symbol, range));
+    // mold makes any symbol of a program local, and leaves it no file.
+    let is_of_another = |symbol: &CodeSymbol<'_>| {
+        symbol.local
+            && !symbol.made_local
+            && !symbol.file.is_empty()
+            && !is_program_wide(symbol.name)
+            && base_name(symbol.file) != file
+    };
+    kept().next().is_some() && own > kept().filter(|symbol| !is_of_another(symbol)).count()
 }
 
 /// By name: some of the definitions of functions that units share.

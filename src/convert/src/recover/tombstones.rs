@@ -7,16 +7,14 @@
 //! of folded functions. So an unclaimed sequence that begins at the address of a function belongs to a function that
 //! was folded into it.
 //!
-//! Either counts only if a function of the same size kept that address. Where the linker drops the symbols of folded functions, the
-//! symbol of another function of that size is enough: no unit may describe it. A copy of a function that is there is no
-//! fold: its name is already there. `pair` decides which function of a unit a sequence belongs to, among all
+//! Either counts only if a function of the same size kept that address. Where the linker drops the symbols of folded functions, a symbol
+//! of that size is enough, since perhaps no unit describes its function. Then the unit must have a sequence more than such functions. A
+//! copy of a function that is there is no fold: its name is already there. `pair` decides which function of a unit a sequence belongs to, among all
 //! functions that may have it: functions that a symbol places there, and functions of its size that no evidence
 //! places elsewhere. The symbol table gives the file of a local symbol without its folder, so a local function counts
 //! as found only if its unit has a sequence there. gcc writes no linkage name for a function that is local to its
 //! unit, and `g` of one class may have been folded where only `g` of another class has a symbol. Such a symbol counts
 //! only if the names of its file leave one address, or if lines agree.
-
-use std::hash::Hash;
 
 use rayon::prelude::*;
 
@@ -36,10 +34,10 @@ use crate::recover::erased::{Erased, FoundAt};
 use crate::recover::limits::MAX_TOGETHER;
 use crate::recover::outcome::{Unclaimed, add, count, count_ambiguous};
 use crate::recover::recovered::Recovered;
-use crate::recover::survivors::{LiveFunctions, Survivor};
+use crate::recover::survivors::{LiveFunctions, Survivor, is_kept_beside, keeps};
 use crate::toolchain::itanium_abi::is_thunk;
 use crate::toolchain::suffixes::{has_suffix, names_part, whole_name, whole_suffixed};
-use crate::util::hash::{HashMap, HashSet};
+use crate::util::hash::{HashMap, HashSet, keep_only};
 use crate::util::pair::{Fit, Paired, SourcePlace, pair};
 use crate::util::text::base_name;
 
@@ -63,9 +61,9 @@ pub(crate) fn recover<'u, 'f>(
     }
     let (symbols, known) =
         rayon::join(|| symbols.numbered(|name| names.find(name)), || LiveFunctions::new(names, &recovered));
-    let mut finder = Finder::new(names, &recovered, &symbols, known);
-    finder.lacks_symbols =
+    let lacks_symbols =
         matches!(linker.policy().folded_symbols, FoldedSymbols::Dropped | FoldedSymbols::AllOrNone);
+    let mut finder = Finder::new(names, &recovered, (&symbols, lacks_symbols), known);
     let mut by_name: ByName = HashMap::default();
     // The sequence of a removed function is dead, so the linker did not fold it: a symbol of its name belongs to a function
     // of another unit.
@@ -98,12 +96,6 @@ type Owners = HashSet<(OriginId, Instance)>;
 /// A local symbol, with the part of its name that the DIEs of its functions have.
 type PartSymbol<'f> = (CodeSymbol<'f>, NameId);
 
-/// Records the only value of a key; `None` if it has several.
-fn keep_only<K: Eq + Hash, V: Copy + PartialEq>(map: &mut HashMap<K, Option<V>>, key: K, value: V) {
-    let known = map.entry(key).or_insert(Some(value));
-    *known = known.filter(|known| *known == value);
-}
-
 struct Finder<'m, 'f> {
     names: &'m Names<'f>,
     recovered: &'m Recovered<'m, 'f>,
@@ -125,7 +117,7 @@ impl<'m, 'f> Finder<'m, 'f> {
     fn new(
         names: &'m Names<'f>,
         recovered: &'m Recovered<'m, 'f>,
-        symbols: &'m Symbols<'f>,
+        (symbols, lacks_symbols): (&'m Symbols<'f>, bool),
         known: LiveFunctions,
     ) -> Self {
         Finder {
@@ -137,7 +129,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             taken: HashSet::default(),
             into_own: HashMap::default(),
             need_lines: HashMap::default(),
-            lacks_symbols: false,
+            lacks_symbols,
             caps: Caps::new(),
         }
     }
@@ -360,9 +352,16 @@ impl<'m, 'f> Finder<'m, 'f> {
         // Collected once for each address: thousands of functions may share a range, and each pair of function and sequence
         // compares with them.
         let mut owners: HashMap<ImageAddr, Option<Owners>> = HashMap::default();
+        let mut counts: HashMap<ImageAddr, usize> = HashMap::default();
+        for &index in sequences {
+            *counts.entry(unclaimed[index].start).or_default() += 1;
+        }
+        // clang at `-g1` writes no lines of declarations, and no DIEs of most functions.
+        let describes_all = functions.iter().any(|at| self.names.origin(self.origin(*at)).line > 0);
         for kind in &kinds {
             let lines = &unclaimed[kind[0]];
-            owners.entry(lines.start).or_insert_with(|| self.owners(unit, lines));
+            let own = (!describes_all).then(|| counts[&lines.start]);
+            owners.entry(lines.start).or_insert_with(|| self.owners(unit, lines.range(), own));
         }
         let may_have = |at, lines: &BareLines| {
             self.may_have(at, lines, owners.get(&lines.start).and_then(Option::as_ref))
@@ -408,15 +407,18 @@ impl<'m, 'f> Finder<'m, 'f> {
         }
     }
 
-    /// The functions of a unit that keep the range of a sequence; `None` if no function keeps it, or no steps are left.
-    fn owners(&self, unit: UnitId, lines: &BareLines) -> Option<Owners> {
-        let range = lines.range();
+    /// The functions of a unit that keep the range of a sequence; `None` if no function keeps it, or no steps are left. `own`: how many
+    /// sequences of that range the unit has, if it may have functions that it does not describe.
+    fn owners(&self, unit: UnitId, range: AddressRange, own: Option<usize>) -> Option<Owners> {
         let Some(remaining) = self.known.at(range) else {
             let here = self.symbols.at(range.start);
-            let keeps_range =
-                |symbol: &CodeSymbol<'_>| symbol.function && symbol.sized && symbol.range() == range;
-            let is_kept =
-                self.lacks_symbols && self.caps.steps.spend(here.len()) && here.iter().any(keeps_range);
+            if !self.lacks_symbols || !self.caps.steps.spend(here.len()) {
+                return None;
+            }
+            let file = &*self.recovered.unit(unit).head.file_name;
+            let is_kept = own.map_or(here.iter().any(|symbol| keeps(symbol, range)), |own| {
+                is_kept_beside(here, range, file, own)
+            });
             return is_kept.then(Owners::default);
         };
         let own = remaining.iter().filter(|other| other.unit == unit);

@@ -51,3 +51,13 @@ pub(crate) fn hash_of(bytes: &[u8]) -> u64 {
 pub(crate) fn hash<T: Hash>(item: &T) -> u64 {
     Keyed.hash_one(item)
 }
+
+/// Records the only value of a key; `None` if it has several.
+pub(crate) fn keep_only<K: Eq + Hash, V: Copy + PartialEq>(
+    map: &mut HashMap<K, Option<V>>,
+    key: K,
+    value: V,
+) {
+    let known = map.entry(key).or_insert(Some(value));
+    *known = known.filter(|known| *known == value);
+}
