@@ -350,7 +350,7 @@ fn are_named(placing: &Placing<'_, '_>, symbols: &Symbols<'_>, claims: &Claims, 
 /// True if a folded function may leave no trace: gold folded something in this program and drops the symbols of local
 /// functions that it folds, and clang may have been told not to describe some (`nodebug`).
 fn forgets(folding: &FoldingEvidence, placing: &Placing<'_, '_>, claims: &Claims) -> bool {
-    folding.drops_symbols()
+    folding.drops_local_symbols()
         && claims.dies.iter().chain(&claims.symbols).any(|claim| claim.members.len() > 1)
         && placing.recovered.all().any(|unit| unit.head.may_merge())
 }

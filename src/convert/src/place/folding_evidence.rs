@@ -143,7 +143,7 @@ impl FoldingEvidence {
     }
 
     /// True if the linker drops the symbols of local functions that it folds.
-    pub(crate) fn drops_symbols(&self) -> bool {
+    pub(crate) fn drops_local_symbols(&self) -> bool {
         self.linker.policy().folded_symbols == FoldedSymbols::LocalDropped
     }
 
@@ -155,7 +155,7 @@ impl FoldingEvidence {
     /// True if any function may hide a folded one that nothing in the program names: a local function of an object
     /// without debug information, whose symbol the linker dropped.
     pub(crate) fn may_hide_functions(&self) -> bool {
-        self.has_undescribed_objects && self.drops_symbols()
+        self.has_undescribed_objects && self.drops_local_symbols()
     }
 
     /// True if the symbol table has symbols of a file with this base name.
@@ -172,7 +172,7 @@ impl FoldingEvidence {
     /// symbols name local functions of the other files. A function of the lines' own file was folded with them, and
     /// the linker dropped its symbol. A file without any symbol proves nothing.
     pub(crate) fn has_lines_of_another(&self, placing: &Placing<'_, '_>, here: &[CodeSymbol<'_>]) -> bool {
-        if !self.drops_symbols() {
+        if !self.drops_local_symbols() {
             return false;
         }
         let is_local = |symbol: &CodeSymbol<'_>| {

@@ -144,7 +144,7 @@ pub(crate) fn settled<'f>(
         some.map(is_settled).collect::<Vec<bool>>()
     };
     // If the linker drops the symbols of folded functions, a single symbol proves nothing.
-    if folding.drops_symbols() {
+    if folding.drops_local_symbols() {
         return vec![false; pieces.len()];
     }
     let firsts: Vec<usize> = (0..pieces.len()).step_by(PIECES_AT_ONCE).collect();

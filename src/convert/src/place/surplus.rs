@@ -93,7 +93,7 @@ where
     'f: 's,
 {
     let mut counts = HashMap::default();
-    if !folding.drops_symbols() {
+    if !folding.drops_local_symbols() {
         return counts;
     }
     let mut files: HashMap<&[u8], HashSet<&[u8]>> = HashMap::default();

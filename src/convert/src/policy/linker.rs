@@ -1,6 +1,6 @@
 //! The linker policy: which linkers fold functions, and what they leave of a function that they folded.
 //!
-//! To add a linker: a variant of [`Linker`], a row in [`MARKS`] that says how a program names it, and a row in [`Linker::policy`].
+//! To add a linker: a variant of [`Linker`], a row in [`MARKS`] if a program of ELF names it, and a row in [`Linker::policy`].
 
 use crate::toolchain::linkers::{OF_BOLT, OF_GO, OF_GOLD, names, names_linker};
 
@@ -70,7 +70,7 @@ enum Mark {
     Comment(&'static [u8], Option<(u32, u32)>),
 }
 
-/// The marks of linkers. The first that a program has counts. gold comes before the others: it writes no name into `.comment`, so a
+/// The marks of linkers. The first that a program has counts, and of two linkers of a build the first ([`Linker::joined`]). gold comes before the others: it writes no name into `.comment`, so a
 /// `.comment` with compilers alone would look like that of GNU ld. BOLT comes last: its input may be of any linker.
 const MARKS: &[(Mark, Linker)] = &[
     (Mark::Section(OF_GOLD), Linker::Gold),
