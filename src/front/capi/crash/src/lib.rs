@@ -196,7 +196,11 @@ pub extern "C" fn foldsym_print_stack(fd: c_int) -> Status {
     #[cfg(target_arch = "aarch64")]
     unsafe {
         asm!(
+            // A caller's frame pointer may be the stack pointer, too. Behind it is the return address of the caller, not of this function.
             "cmp sp, x29",
+            "b.ne 2f",
+            "ldr x16, [sp, #8]",
+            "cmp x16, x30",
             "b.ne 2f",
             "ldp x29, x30, [sp], #16",
             "2:",

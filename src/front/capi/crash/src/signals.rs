@@ -73,7 +73,10 @@ extern "C" fn in_child() {
     // SAFETY: no arguments.
     PROCESS.store(unsafe { libc::getpid() }, Ordering::Relaxed);
     WAITING.store(0, Ordering::Relaxed);
-    release();
+    CRASH.0.store(0, Ordering::Relaxed);
+    BASE.store(0, Ordering::Relaxed);
+    DEFERRED.store(0, Ordering::Relaxed);
+    OWNER.store(0, Ordering::Release);
 }
 
 /// Whether the signals of the options have numbers that signals have.
@@ -182,8 +185,7 @@ unsafe extern "C" fn handler(signal: c_int, info: *mut libc::siginfo_t, context:
         } else {
             sys::set_default(signal);
         }
-        // A signal that was sent before the crash was known here is dropped as those sent during the report are.
-        release();
+        release(thread);
     }
     finish(thread, limit);
     pass_on(&cause, thread, info, context);
@@ -213,12 +215,15 @@ fn take(thread: i32, patience: u64, is_crash: bool) -> bool {
     true
 }
 
-/// Gives the lock back, behind a report.
-fn release() {
+/// Gives the lock back, behind a report. The signals that somebody sent to this thread meanwhile.
+fn release(thread: i32) -> u64 {
     CRASH.0.store(0, Ordering::Relaxed);
-    DEFERRED.store(0, Ordering::Relaxed);
     BASE.store(0, Ordering::Relaxed);
-    OWNER.store(0, Ordering::Release);
+    // From here on a signal is a crash of this thread, so that none is kept behind the reading of those that were.
+    OWNER.store(thread.wrapping_neg(), Ordering::Release);
+    let deferred = DEFERRED.swap(0, Ordering::AcqRel);
+    go_on(thread);
+    deferred
 }
 
 /// Lets other threads that crashed write their reports before this one ends the process. A thread that crashes later waits for the end,
@@ -264,6 +269,8 @@ fn faulted(cause: &Cause, context: *mut c_void) {
 extern "C" fn resume() -> ! {
     let (signal, info, context) = &CRASH;
     let signal = signal.load(Ordering::Relaxed);
+    // Before the lock is given back: another thread's crash has others.
+    let (info, context) = (info.load(Ordering::Relaxed), context.load(Ordering::Relaxed));
     let thread = sys::thread();
     let fault = FAULT.0.load(Ordering::Relaxed);
     if FAULTED.load(Ordering::Acquire) <= FAULTS {
@@ -272,7 +279,7 @@ extern "C" fn resume() -> ! {
         report.skip(fault, FAULT.1.load(Ordering::Relaxed));
         report.run();
     }
-    release();
+    release(thread);
     if signal == 0 {
         // Not a crash, but a stack that was asked for.
         die(fault, thread);
@@ -280,7 +287,7 @@ extern "C" fn resume() -> ! {
     finish(thread, OPTIONS.get().limit());
     if let Some(action) = before(signal).filter(|action| action.handler > libc::SIG_IGN) {
         go_on(thread);
-        call(&action, signal, info.load(Ordering::Relaxed), context.load(Ordering::Relaxed));
+        call(&action, signal, info, context);
     }
     die(signal, thread);
 }
@@ -299,11 +306,14 @@ fn pass_on(cause: &Cause, thread: i32, info: *mut libc::siginfo_t, context: *mut
     }
     // A fault cannot be ignored.
     let is_ignored = action.handler == libc::SIG_IGN || IGNORED.contains(&cause.signal);
-    if is_ignored && !cause.is_fault() {
-        return go_on(thread);
-    }
-    if STOPPING.contains(&cause.signal) {
+    let is_stopping = STOPPING.contains(&cause.signal);
+    if !cause.is_fault() && (is_ignored || is_stopping) {
+        // It is none of the reports of crashes, of which there are only so many.
+        WRITTEN.fetch_sub(1, Ordering::AcqRel);
         go_on(thread);
+        if is_ignored {
+            return;
+        }
     }
     sys::set_default(cause.signal);
     // The instruction runs again and meets the same fault: a core then shows the program as it crashed. A breakpoint of x86-64 has
@@ -368,11 +378,7 @@ fn outside_of_crashes(write: impl FnOnce(&mut Report, u64)) -> Status {
         BASE.store((&raw const limit) as u64, Ordering::Relaxed);
         // SAFETY: this thread is the owner.
         write(unsafe { &mut *REPORT.0.get() }, limit);
-        BASE.store(0, Ordering::Relaxed);
-        // From here on a signal is a crash of this thread, so that none is kept behind the reading of those that were.
-        OWNER.store(thread.wrapping_neg(), Ordering::Release);
-        deferred = DEFERRED.swap(0, Ordering::AcqRel);
-        go_on(thread);
+        deferred = release(thread);
     }
     sys::set_mask(blocked);
     for signal in (1..=LAST as c_int).filter(|signal| deferred & bit(*signal) != 0) {
