@@ -21,6 +21,8 @@ pub(super) struct ImportedNames<'f, 's> {
     file_ids: HashMap<Vec<u8>, FileId>,
     /// By the number of a FILE record.
     file_numbers: HashMap<u32, Option<FileId>>,
+    /// By the number of an INLINE_ORIGIN record.
+    inline_origins: HashMap<u32, OriginId>,
     origins: Vec<Origin>,
     origin_ids: HashMap<Origin, OriginId>,
     edges: Vec<Edge>,
@@ -38,6 +40,7 @@ impl<'f, 's> ImportedNames<'f, 's> {
             files: Vec::new(),
             file_ids: HashMap::default(),
             file_numbers: HashMap::default(),
+            inline_origins: HashMap::default(),
             origins: Vec::new(),
             origin_ids: HashMap::default(),
             edges: Vec::new(),
@@ -90,13 +93,18 @@ impl<'f, 's> ImportedNames<'f, 's> {
 
     /// The function of an INLINE_ORIGIN record. Without such a record it has no name.
     pub(super) fn inline_origin(&mut self, number: u32) -> OriginId {
+        if let Some(&known) = self.inline_origins.get(&number) {
+            return known;
+        }
         let (name, file) = self.symbols.origins.get(&number).copied().unwrap_or_default();
         let name = own_name(name);
         if name.is_empty() {
             self.diagnostics.add(Kind::Nameless, 0, || format!("INLINE_ORIGIN {number} has no name"));
         }
         let file = file.and_then(|file| self.file(file));
-        self.origin(name, file)
+        let origin = self.origin(name, file);
+        self.inline_origins.insert(number, origin);
+        origin
     }
 
     /// The file in which the function is, if its INLINE_ORIGIN record has the old form.

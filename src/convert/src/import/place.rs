@@ -92,13 +92,14 @@ impl<'f> Placer<'f, '_> {
         }
         // A PUBLIC of the same address is another name, unless it is a spelling of one that is there.
         let publics: Vec<Public<'f>> = self.publics.take(start).to_vec();
+        // A comparison with each of many names would be a product.
+        let spellings: Vec<Spelling> =
+            members.iter().take(MOST_COMPARED).map(|record| Spelling::of(record.name)).collect();
         let mut others: Vec<Public<'f>> = Vec::new();
         for public in publics.iter().filter(|public| !own_name(public.name).is_empty()) {
-            let readable = demangle(public.name);
-            let is_same =
-                |record: &&FuncLine<'_>| is_same_function(record.name, public.name, readable.as_deref());
-            // A comparison with each of many names would be a product.
-            if seen.contains(public.name) || members.iter().take(MOST_COMPARED).any(is_same) {
+            let readable = demangle(public.name).map(|name| Spelling::of(name.as_bytes()));
+            let is_same = |readable: Spelling| spellings.iter().any(|function| function.is_also(&readable));
+            if seen.contains(public.name) || readable.is_some_and(is_same) {
                 self.repeated(public.offset);
             } else {
                 seen.insert(public.name);
@@ -279,15 +280,31 @@ fn reason(shared: bool) -> Reason {
     if shared { Reason::MergedWithoutTrace } else { Reason::Stripped }
 }
 
-/// True if a symbol's name is that of a FUNC in another spelling: mangled, or without parameters.
-fn is_same_function(function: &[u8], symbol: &[u8], readable: Option<&str>) -> bool {
-    let plain = |name: &[u8]| -> Vec<u8> {
-        let end = name.iter().position(|&byte| byte == b'(').filter(|&at| at > 0).unwrap_or(name.len());
-        name[..end].iter().copied().filter(|byte| *byte != b' ').collect()
-    };
-    match readable {
-        Some(readable) => plain(function) == plain(readable.as_bytes()),
-        None => function == symbol,
+/// A readable name without blanks.
+struct Spelling {
+    name: Vec<u8>,
+    /// Bytes before the parameters.
+    plain: usize,
+}
+
+impl Spelling {
+    fn of(name: &[u8]) -> Spelling {
+        let name: Vec<u8> = name.iter().copied().filter(|byte| *byte != b' ').collect();
+        let begins_parameters = |at: &usize| {
+            let (before, after) = name.split_at(*at);
+            after.starts_with(b"(")
+                && !before.is_empty()
+                && !before.ends_with(b"operator")
+                && !after.starts_with(b"(anonymousnamespace)")
+        };
+        let plain = (0..name.len()).find(begins_parameters).unwrap_or(name.len());
+        Spelling { name, plain }
+    }
+
+    /// True if this is the name of a FUNC, and `symbol` that of the same function: writers may leave out parameters.
+    fn is_also(&self, symbol: &Spelling) -> bool {
+        let named = self.name.len() == self.plain && self.name == symbol.name[..symbol.plain];
+        named || self.name == symbol.name
     }
 }
 
@@ -360,5 +377,24 @@ impl<'f> PublicRuns<'f> {
             self.passed += 1;
         }
         from..self.passed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Spelling;
+
+    #[test]
+    fn a_symbol_is_a_function_in_another_spelling_or_another_function() {
+        let is_same = |function: &str, symbol: &str| {
+            Spelling::of(function.as_bytes()).is_also(&Spelling::of(symbol.as_bytes()))
+        };
+        assert!(is_same("f(int)", "f(int)") && is_same("f", "f(char)") && is_same("a::f(b *)", "a::f(b*)"));
+        assert!(
+            is_same("C::operator()", "C::operator()(int)")
+                && is_same("(anonymous namespace)::f", "(anonymous namespace)::f()")
+        );
+        assert!(!is_same("f(int)", "f(char)") && !is_same("C::operator()(int)", "C::operator()(char)"));
+        assert!(!is_same("a::(anonymous namespace)::f()", "a::(anonymous namespace)::g()"));
     }
 }
