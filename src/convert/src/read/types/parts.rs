@@ -180,6 +180,7 @@ impl<'e, 'f> TypeParts<'e, 'f> {
         let entries = self.entries;
         let (mut parameters, mut ending) = (Vec::new(), "");
         for (_, child) in entries.children(index) {
+            self.step()?;
             match child.tag {
                 Tag::Parameter if child.is_artificial => {}
                 Tag::Parameter => {
@@ -219,16 +220,23 @@ impl<'e, 'f> TypeParts<'e, 'f> {
         }
     }
 
+    /// Takes a step; `None` if none is left.
+    fn step(&mut self) -> Option<()> {
+        self.is_short |= self.steps == 0;
+        self.steps = self.steps.checked_sub(1)?;
+        Some(())
+    }
+
     /// The type of an entry.
     fn entry(&mut self, index: u32, depth: usize) -> Option<PartId> {
         if let Some(known) = self.known.get(&index) {
             return *known;
         }
-        if depth > MAX_DEPTH || self.steps == 0 {
+        if depth > MAX_DEPTH {
             self.is_short = true;
             return None;
         }
-        self.steps -= 1;
+        self.step()?;
         let made = self.made(index, depth + 1);
         // What lacked a step or a level here may have it elsewhere.
         if made.is_some() || !self.is_short {
@@ -315,6 +323,7 @@ impl<'e, 'f> TypeParts<'e, 'f> {
         let mut of = self.of(entries.at(index).of, depth)?;
         let mut counts = Vec::new();
         for (_, child) in entries.children(index) {
+            self.step()?;
             match child.tag {
                 Tag::Bounds => counts.push(child.number),
                 _ => return None,
@@ -369,6 +378,7 @@ impl<'e, 'f> TypeParts<'e, 'f> {
         let entries = self.entries;
         let mut found = Vec::new();
         for (at, child) in entries.children(index) {
+            self.step()?;
             let argument = match child.tag {
                 Tag::TemplateType => self.of(child.of, depth)?,
                 Tag::TemplateValue => {
