@@ -32,6 +32,7 @@ const FLAGS: &[(&str, Takes)] = &[
     ("-O1", Takes::Both),
     ("-ffunction-sections", Takes::Both),
     ("-mllvm -emit-func-debug-line-table-offsets", Takes::Clang),
+    ("-fexperimental-call-graph-section", Takes::Clang),
     ("-C llvm-args=-emit-func-debug-line-table-offsets", Takes::Rustc),
     ("-gsplit-dwarf", Takes::Both),
     ("-Wl,--icf=safe", Takes::Folding),
