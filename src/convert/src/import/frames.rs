@@ -213,14 +213,7 @@ impl RowWriter<'_, '_> {
             self.diagnostics.add(Kind::Cap(Cap::FrameRows), 0, limit);
             return None;
         };
-        let rule = UnwindRule { cfa, saves };
-        if let Some(&known) = self.rules.get(&rule) {
-            return Some(known);
-        }
-        self.rows.rules.push(rule.clone());
-        let number = self.rows.rules.len() as u32;
-        self.rules.insert(rule, number);
-        Some(number)
+        Some(self.rows.number(&mut self.rules, UnwindRule { cfa, saves }))
     }
 }
 

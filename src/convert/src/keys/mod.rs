@@ -46,6 +46,7 @@ use crate::program::symbols::Symbols;
 use crate::toolchain::functions::is_added;
 use crate::toolchain::itanium_abi::is_construction_vtable;
 use crate::util::fit::fit;
+use crate::util::hash::HashSet;
 
 pub(crate) use objects::class_units::units_with_needed_classes;
 pub(crate) use types::units_with_needed_types;
@@ -94,12 +95,12 @@ pub(crate) fn keys<'f>(
     );
     let objects::classes::ObjectKeys { slots, vtables, overriders, mut dispatches, mut targets } = found;
     // The vtables say more of a virtual call than its type.
+    let overridden: HashSet<u16> = overriders.iter().map(|key| key.slot).collect();
     let is_virtual = |return_addr: ImageAddr| {
-        let of_slot = |slot: u16| overriders.iter().any(|key| key.slot == slot);
         let at = slots.binary_search_by_key(&return_addr, |key| key.return_addr);
         let through = at.ok().map(|at| slots[at]).filter(|key| key.by_object);
         dispatches.binary_search_by_key(&return_addr, |key| key.return_addr).is_ok()
-            || through.is_some_and(|key| of_slot(key.slot))
+            || through.is_some_and(|key| overridden.contains(&key.slot))
     };
     let pointers = types::pointer_calls(&index, &may_lead_into_group, types, is_virtual, diagnostics);
     if pointers.is_short {

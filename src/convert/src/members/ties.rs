@@ -36,8 +36,8 @@ pub(crate) struct TiedSymbol<'s> {
     pub(crate) order: u32,
 }
 
-/// Pairs descriptions with symbols, each by its index, if each description has words that one symbol alone has, another one for each.
-/// `descriptions`: the words of the names of inlined functions.
+/// Pairs descriptions with symbols, each by its index. A description belongs to the symbol with which it alone shares words that no other
+/// symbol has. `None` unless that gives each description a symbol of its own. `descriptions`: the words of the names of inlined functions.
 pub(crate) fn by_words(
     descriptions: &[HashSet<&str>],
     symbols: &[HashSet<&str>],

@@ -1,5 +1,7 @@
 //! Rows of call frame information of the whole program.
 
+use crate::util::hash::HashMap;
+
 /// The rules for the caller's registers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct UnwindRule {
@@ -39,4 +41,16 @@ pub struct UnwindRows {
     /// The rules of saved registers, each in the file's encoding.
     pub saves: Vec<Vec<u8>>,
     pub expressions: Vec<Vec<u8>>,
+}
+
+impl UnwindRows {
+    /// The number of a rule in rows. A new rule is added; `known` has the numbers of all.
+    pub(crate) fn number(&mut self, known: &mut HashMap<UnwindRule, u32>, rule: UnwindRule) -> u32 {
+        let next = self.rules.len() as u32 + 1;
+        let number = *known.entry(rule.clone()).or_insert(next);
+        if number == next {
+            self.rules.push(rule);
+        }
+        number
+    }
 }

@@ -210,14 +210,7 @@ impl Reader {
             }
         };
         let saves = intern(&mut self.saves, &mut self.rows.saves, &saves(row, fde));
-        let rule = UnwindRule { cfa, saves };
-        if let Some(&known) = self.rules.get(&rule) {
-            return Some(known);
-        }
-        self.rows.rules.push(rule.clone());
-        let number = self.rows.rules.len() as u32;
-        self.rules.insert(rule, number);
-        Some(number)
+        Some(self.rows.number(&mut self.rules, UnwindRule { cfa, saves }))
     }
 }
 

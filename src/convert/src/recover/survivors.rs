@@ -100,8 +100,9 @@ pub(crate) fn keeps(symbol: &CodeSymbol<'_>, range: AddressRange) -> bool {
     symbol.function && symbol.sized && symbol.range() == range
 }
 
-/// True if functions that only symbols name keep a range, and if not all of the unit's `own` sequences of the range can be theirs: the unit
-/// may have functions that it does not describe. `here`: the symbols at the start of the range. `file`: the base name of the unit's file.
+/// True if functions that only symbols name keep a range, and if a unit has more sequences of the range (`own`) than such symbols that may be
+/// its own: the unit may have functions that it does not describe, each with a sequence. `here`: the symbols at the start of the range.
+/// `file`: the base name of the unit's file.
 pub(crate) fn is_kept_beside(here: &[CodeSymbol<'_>], range: AddressRange, file: &[u8], own: usize) -> bool {
     let kept = || here.iter().filter(|symbol| keeps(symbol, range));
     // mold makes any symbol of a program local, and leaves it no file.

@@ -48,7 +48,7 @@ impl<'t> FunctionTypes<'t> {
         let form = found.form(index, &described, diagnostics)?;
         for id in (0..index.functions.program.functions.len() as u32).map(FuncId) {
             if index.functions.group(id).is_none()
-                && let [record] = found.at(index.functions.starts[id.index()])[..]
+                && let Some(record) = found.only_at(index.functions.starts[id.index()])
             {
                 let returns_pointer = described.get(&id).is_none_or(|of| of.returns_pointer);
                 found.known.insert(id, KnownType { id: record.type_id, returns_pointer });
@@ -116,7 +116,8 @@ impl<'t> FunctionTypes<'t> {
         (described, form): (&HashMap<FuncId, FunctionType>, usize),
     ) {
         let Some(start) = start_of(index, group) else { return };
-        let records = self.at(start);
+        // More records than members are of functions that the group does not have.
+        let records = self.at(start, group.members.len()).unwrap_or_default();
         let survivor = self.survivor(index, id);
         let by_die = |member: &Member| {
             let of = described.get(&member.function)?;
@@ -165,11 +166,17 @@ impl<'t> FunctionTypes<'t> {
         &self.graph.records[at as usize]
     }
 
-    /// The records at an address, in their order.
-    fn at(&self, entry: ImageAddr) -> Vec<&'t CallGraphRecord> {
+    /// The records at an address, in their order, if there are at most so many.
+    fn at(&self, entry: ImageAddr, most: usize) -> Option<Vec<&'t CallGraphRecord>> {
         let first = self.by_entry.partition_point(|at| self.record(*at).entry < entry);
-        let here = self.by_entry[first..].iter().map(|at| self.record(*at));
-        here.take_while(|record| record.entry == entry).collect()
+        let end = self.by_entry.partition_point(|at| self.record(*at).entry <= entry);
+        let here = Some(&self.by_entry[first..end]).filter(|here| here.len() <= most)?;
+        Some(here.iter().map(|at| self.record(*at)).collect())
+    }
+
+    /// The only record at an address.
+    fn only_at(&self, entry: ImageAddr) -> Option<&'t CallGraphRecord> {
+        self.at(entry, 1)?.pop()
     }
 
     /// The type of a function; `None` if it is not known.
@@ -184,18 +191,16 @@ impl<'t> FunctionTypes<'t> {
 
     /// The types of the indirect calls in a function that shares its code with no other.
     pub(crate) fn called(&self, index: &Index<'_, '_>, function: FuncId) -> &'t [TypeHash] {
-        match self.at(index.functions.starts[function.index()])[..] {
-            [record] => self.graph.called(record),
-            _ => &[],
-        }
+        let record = self.only_at(index.functions.starts[function.index()]);
+        record.map_or(&[], |record| self.graph.called(record))
     }
 
     /// The types of the indirect calls in the code of a group, whichever member runs. Empty if some member has no record: it may call
     /// functions of other types.
     pub(crate) fn called_in(&self, index: &Index<'_, '_>, group: &Group) -> Vec<TypeHash> {
         let Some(start) = start_of(index, group) else { return Vec::new() };
-        let records = self.at(start);
-        if records.len() != group.members.len() {
+        let records = self.at(start, group.members.len()).unwrap_or_default();
+        if records.len() < group.members.len() {
             return Vec::new();
         }
         let mut all: Vec<TypeHash> =
@@ -207,7 +212,9 @@ impl<'t> FunctionTypes<'t> {
 
     /// True if there are as many records at the code of a group as members, so that no function of this code is missing.
     pub(crate) fn lists_all(&self, index: &Index<'_, '_>, group: &Group) -> bool {
-        start_of(index, group).is_some_and(|start| self.at(start).len() == group.members.len())
+        let count = group.members.len();
+        start_of(index, group)
+            .is_some_and(|start| self.at(start, count).is_some_and(|all| all.len() == count))
     }
 }
 

@@ -4,11 +4,11 @@
 //! folded, and the only indirect call of `main` is of a function of type `int (A *)`. So `get(A *)` is likely.
 //!
 //! **A type rules no member out.** C and C++ programs cast pointers to functions and call them by another type than their own (callbacks of
-//! `void *`), and the compiler omits the types of calls that it makes itself. These members make no member likely:
+//! `void *`), and the compiler omits the types of calls that it makes itself. No member is likely if another member of its group
 //!
-//! - one whose group has a member without a known type, which may have the type of the call too;
-//! - one whose group has a destructor: virtual calls of destructors are not in the list of types;
-//! - one whose group has a method that returns a pointer: it may override a method of another type (covariant return types).
+//! - has no known type: it may have the type of the call, too;
+//! - is a destructor: virtual calls of destructors are not in the list of types;
+//! - is a method that returns a pointer: it may override a method of another type (covariant return types).
 
 use std::collections::BTreeMap;
 
