@@ -221,7 +221,7 @@ struct Described {
     scope: String,
     /// Sets with keyed hashes: the author of a program chooses its names.
     words: HashSet<String>,
-    /// Those of the name alone, without parameters, a return type, and types of the language.
+    /// The words of the name without parameters, return type and the words in [`TYPES`].
     own_words: HashSet<String>,
 }
 
@@ -269,7 +269,7 @@ impl Described {
     }
 }
 
-/// Words of names of types that the languages have: two functions that have one need not have to do with each other.
+/// Words that do not relate two functions to each other: names of fundamental types, and words that the languages and demanglers add.
 const TYPES: &[&str] = &[
     "bool",
     "char",
@@ -315,7 +315,7 @@ fn own_name(readable: &str) -> &str {
     let (mut depth, mut start) = (0_i32, 0);
     for (at, byte) in readable.bytes().enumerate() {
         match byte {
-            // Of an operator the class alone.
+            // An operator's own name has no words, so only its class counts.
             b'o' if depth == 0 && is_operator_at(readable.as_bytes(), at) => return &readable[start..at],
             b'(' if depth == 0 && at > start && !readable[..at].ends_with("::") => {
                 return &readable[start..at];

@@ -105,7 +105,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let broken = Mutex::new(Vec::new());
     sh::parallel("fuzz", &options.targets, |&FuzzTarget { name: target, longest, same }| {
         let artifacts = fuzz.join("artifacts").join(target);
-        // What earlier runs found would change which inputs come next.
+        // With `--same` the corpus begins empty: libFuzzer makes its inputs from those in the corpus.
         let corpus = if options.same {
             let corpus = sh::scratch("fuzz-same")?.join(target);
             if corpus.exists() {

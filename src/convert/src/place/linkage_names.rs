@@ -227,8 +227,7 @@ fn tied(
         .collect()
 }
 
-/// The names of the functions that are inlined into a function, with blanks between them. Names with other words than the function's own are
-/// enough, and the first ones have them.
+/// The names of the first functions that are inlined into a function, at most [`MAX_INLINED_NAMES`], with blanks between them.
 fn inlined_names(placing: &Placing<'_, '_>, function: &Function) -> String {
     let Some(source) = function.source else { return String::new() };
     let unit = placing.recovered.unit(source.unit);

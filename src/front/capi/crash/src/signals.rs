@@ -195,7 +195,7 @@ unsafe extern "C" fn handler(signal: c_int, info: *mut libc::siginfo_t, context:
 fn take(thread: i32, patience: u64, is_crash: bool) -> bool {
     // The thread's own end of the process may meet another fault than the first.
     let swap = |from| OWNER.compare_exchange(from, thread, Ordering::AcqRel, Ordering::Acquire).is_ok();
-    // A thread that was to end the process, and the moment from which on that is no longer to be expected.
+    // The thread that is ending the process (`OWNER` is negative), and the time after which this thread no longer waits for the end.
     let (mut ending, mut late) = (0, 0);
     while (!is_crash && WAITING.load(Ordering::Acquire) > 0) || (!swap(0) && !swap(thread.wrapping_neg())) {
         let now = sys::now();
@@ -215,11 +215,11 @@ fn take(thread: i32, patience: u64, is_crash: bool) -> bool {
     true
 }
 
-/// Gives the lock back, behind a report. The signals that somebody sent to this thread meanwhile.
+/// Gives the lock of the report back. Returns the signals, a bit each, that somebody sent to this thread while it wrote outside of crashes.
 fn release(thread: i32) -> u64 {
     CRASH.0.store(0, Ordering::Relaxed);
     BASE.store(0, Ordering::Relaxed);
-    // From here on a signal is a crash of this thread, so that none is kept behind the reading of those that were.
+    // A signal that comes from here on is handled as a crash of this thread. It would be lost if it were kept after the swap below.
     OWNER.store(thread.wrapping_neg(), Ordering::Release);
     let deferred = DEFERRED.swap(0, Ordering::AcqRel);
     go_on(thread);
@@ -269,7 +269,7 @@ fn faulted(cause: &Cause, context: *mut c_void) {
 extern "C" fn resume() -> ! {
     let (signal, info, context) = &CRASH;
     let signal = signal.load(Ordering::Relaxed);
-    // Before the lock is given back: another thread's crash has others.
+    // Read before the lock is given back, since another thread that crashes then writes its own.
     let (info, context) = (info.load(Ordering::Relaxed), context.load(Ordering::Relaxed));
     let thread = sys::thread();
     let fault = FAULT.0.load(Ordering::Relaxed);
@@ -292,9 +292,9 @@ extern "C" fn resume() -> ! {
     die(signal, thread);
 }
 
-/// Signals that a process ignores if it says nothing of them.
+/// Signals whose default action is to ignore them (signal(7)).
 const IGNORED: [c_int; 4] = [libc::SIGCHLD, libc::SIGCONT, libc::SIGURG, libc::SIGWINCH];
-/// Signals that stop a process, which may go on later.
+/// Signals whose default action is to stop the process, which may go on later.
 const STOPPING: [c_int; 3] = [libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
 
 /// Gives the signal to the handler that was there before, or to the system.
@@ -308,7 +308,7 @@ fn pass_on(cause: &Cause, thread: i32, info: *mut libc::siginfo_t, context: *mut
     let is_ignored = action.handler == libc::SIG_IGN || IGNORED.contains(&cause.signal);
     let is_stopping = STOPPING.contains(&cause.signal);
     if !cause.is_fault() && (is_ignored || is_stopping) {
-        // It is none of the reports of crashes, of which there are only so many.
+        // A process writes a limited number of reports. This one does not count, since the process goes on.
         WRITTEN.fetch_sub(1, Ordering::AcqRel);
         go_on(thread);
         if is_ignored {
